@@ -165,6 +165,18 @@ class Foreign:
         given = (part.partition("=") for part in self.text.split(",")[1:])
         return {**self.about.get("options", {}), **{name: value for name, _, value in given}}
 
+    def printed(self) -> Foreign:
+        """The same codec by the id that is printed: its options by name, without those at their default.
+
+        >>> here = Inventory("node", codecs={"json:node": {"options": {"level": 6, "keys": "all"}}})
+        >>> str(Foreign("json:node,level=6,keys=few", here).printed())
+        'json:node,keys=few'
+        """
+        defaults = {name: spelled(value) for name, value in self.about.get("options", {}).items()}
+        parts = (part.partition("=") for part in self.text.split(",")[1:])
+        given = sorted(f",{name}={value}" for name, _, value in parts if defaults.get(name) != value)
+        return Foreign(_plain(self.text) + "".join(given), self.found)
+
     def describe(self, threads: int | str) -> dict[str, Any]:
         """What the record says of it.
 
@@ -276,8 +288,14 @@ class Foreign:
     def _option_fault(self, name: str) -> str | None:
         """What is wrong with the options of the id; the worker's own defaults are its own matter."""
         known, choices = self.about.get("options", {}), self.about.get("choices", {})
+        met: set[str] = set()
         for part in self.text.split(",")[1:]:
-            option, _, value = part.partition("=")
+            option, equals, value = part.partition("=")
+            if not equals or not option:
+                return f"{name}: expected key=value after a comma, not {part[:80]!r}"
+            if option in met:
+                return f"{name}: the option {option[:80]!r} is given twice"
+            met.add(option)
             if option not in known and option not in choices:
                 return f"{name} has no option {option!r}; it has {', '.join({**known, **choices}) or 'none'}"
             told = list(map(spelled, choices.get(option, ())))

@@ -209,9 +209,11 @@ def _uuid(a: uuid.UUID, b: Any) -> bool:
 
 def _date(a: dt.date, b: Any) -> bool:
     if isinstance(b, dt.datetime):
-        return b.tzinfo is None and b == dt.datetime.combine(a, dt.time())
+        at_utc = b.tzinfo is None or zone_of(b) in _UTC_NAMES
+        return at_utc and b.replace(tzinfo=None) == dt.datetime.combine(a, dt.time())
     if _text(b):
-        return b.replace("T", " ") in (a.isoformat(), f"{a.isoformat()} 00:00:00")
+        midnight = f"{a.isoformat()} 00:00:00"
+        return b.replace("T", " ") in (a.isoformat(), midnight, f"{midnight}Z", f"{midnight}+00:00")
     if type(b).__name__ == "datetime64":
         return str(b.astype("M8[D]")) == a.isoformat() and b == b.astype("M8[D]")
     return False

@@ -135,7 +135,7 @@ def asked_for(
             foreign = Foreign(text, *inventories([language], given, check))
             if reason := _unable(foreign, media, kind):
                 raise UsageError(f"{text[:80]}: {reason}")
-            found[cast("Codec", foreign)] = None
+            found[cast("Codec", foreign.printed())] = None
         else:
             codec = Codec.parse(text)
             codec.require()
@@ -325,7 +325,8 @@ def left_after(
         several = [
             codec
             for codec in found
-            if text in (str(codec), codec.format.id, f"{codec.format.id}:{codec.library.name}")
+            if _printed(text, codec)
+            in (str(codec), codec.format.id, f"{codec.format.id}:{codec.library.name}")
             or (text.endswith("*") and is_level(text, str(codec)))
         ]
         if not several:
@@ -333,6 +334,12 @@ def left_after(
             check_id(text, given, partial(inventories, given=given, check=check))
         out.update(several)
     return [codec for codec in found if codec not in out]
+
+
+def _printed(text: str, codec: Codec) -> str:
+    """The id as it is printed, if it is one of the language of this codec."""
+    stand_in: object = codec
+    return str(Foreign(text, stand_in.found).printed()) if isinstance(stand_in, Foreign) else text
 
 
 def check_id(text: str, given: Mapping[str, str] = _NONE, ask: Ask | None = None) -> None:

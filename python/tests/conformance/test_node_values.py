@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from asking import ask, changes
-from node_worker import PACKAGES, need_packages, node_worker
+from node_worker import PACKAGES, load_table, need_packages, node_worker
+from planted_levels import LEVELS, of_arrow
 
 from tare import measure
 from tare.measure.driver import Worker
@@ -232,3 +233,19 @@ def test_a_document_that_says_a_type_of_bson_is_a_document(node: Worker, tmp_pat
     ask(node, "prepare", codec="json:node")
     assert changes(node, "json:node") == {}
     assert handed_back(node, tmp_path, "json:node") == {"_bsontype": name, "low": 1}
+
+
+# Of a table without rows apache-arrow reads no levels.
+@pytest.mark.parametrize("name", [name for name, (one, *_) in LEVELS.items() if one[0]])
+def test_levels_are_judged_as_python_judges_them(node: Worker, tmp_path: Path, name: str) -> None:
+    """Of a table that came back as one, and of rows, which hold the cells alone."""
+    one, other, verdict = LEVELS[name]
+    encoded = tmp_path / "encoded"
+    load_table(node, encoded, of_arrow(other))
+    load_table(node, tmp_path / "t.arrow", of_arrow(one))
+    ask(node, "prepare", codec="arrow:node-arrow", encoded=str(encoded))
+    assert ask(node, "verify", codec="arrow:node-arrow", full=True)["verdict"] == verdict
+    if one[1] is not None and other == (one[0], None, False):
+        ask(node, "prepare", codec="json:node")
+        found = ask(node, "verify", codec="json:node", full=True)
+        assert found["verdict"] == verdict, found["changes"]

@@ -19,7 +19,7 @@ import pytest
 from asking import DEADLINE_S, ask, changes
 from click.testing import CliRunner
 from conftest import need
-from node_worker import PACKAGES, SCRIPT, node_worker
+from node_worker import PACKAGES, SCRIPT, load_table, node_worker
 
 from tare.cli.codecs import command as codecs
 from tare.codec import Codec
@@ -93,12 +93,6 @@ def node() -> Iterator[Worker]:
 def load(worker: Worker, path: Path, text: str) -> dict[str, Any]:
     path.write_text(text)
     return ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
-
-
-def load_table(worker: Worker, path: Path, table: pa.Table) -> dict[str, Any]:
-    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
-        writer.write_table(table)
-    return ask(worker, "load", path=str(path), kind="table", **{"as": "arrow"})
 
 
 @pytest.mark.parametrize("codec", KEPT)

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from conftest import need
+from planted_levels import LEVELS, LevelsColumn, of_arrow
 
 import tare
+from tare.measure.fidelity import compare
 
 FOLDER = Path(tare.__file__).parent / "workers" / "r"
 
@@ -288,6 +290,16 @@ EXAMPLES = {
         "p(x = c(1, 5, 6), y = 1:3)",
         (2, "2 (numeric)", "5 (numeric)"),
     ),
+    "levels that no cell has": (
+        "f(factor('b', levels = c('a', 'b', 'c')))",
+        "f('b')",
+        (2, "a, b, c (character)", "b (character)"),
+    ),
+    "the order of levels": (
+        "f(factor(c('lo', 'hi'), levels = c('lo', 'hi'), ordered = TRUE))",
+        "f(c('lo', 'hi'))",
+        (1, "lo < hi (character)", "lo, hi (character)"),
+    ),
     "a question mark for a byte": (
         "f(c('a', 'caf\\xe9'))",
         "f(c('a', 'caf?'))",
@@ -311,12 +323,23 @@ EXAMPLES = {
 }  # fmt: skip
 
 
+def of_r(column: LevelsColumn) -> str:
+    """The table of one column, as R's source."""
+    cells, levels, ordered = column
+    texts = f"c({', '.join('NA' if cell is None else json.dumps(cell) for cell in cells)})"
+    if levels is None:
+        return f"f(as.character({texts}))"
+    known = f"as.character(c({', '.join(map(json.dumps, levels))}))"
+    return f"f(factor({texts}, levels = {known}, ordered = {str(ordered).upper()}))"
+
+
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
     """All that it says, of one process."""
     need(shutil.which("Rscript") is not None, "R is not installed")
     pairs = {f"v {name}": case[:2] for name, case in VERDICTS.items()}
     pairs |= {f"e {name}": case[:2] for name, case in EXAMPLES.items()}
+    pairs |= {f"l {name}": (of_r(one), of_r(other)) for name, (one, other, _) in LEVELS.items()}
     lines = [
         f"FOLDER <- {json.dumps(str(FOLDER))}",
         PRELUDE,
@@ -349,6 +372,14 @@ def test_a_verdict(told: dict[str, Any], name: str) -> None:
     """What can be rebuilt knowing only its type is of another type; what cannot is lost."""
     said = told[f"v {name}"]
     assert said.get("verdict") == VERDICTS[name][2], said
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_levels_are_judged_as_python_judges_them(told: dict[str, Any], name: str) -> None:
+    """One rule: the order of an ordered category is lost, that of others is in their type."""
+    one, other, verdict = LEVELS[name]
+    of_python = compare(of_arrow(one), of_arrow(other), kind="table")
+    assert (told[f"l {name}"]["verdict"], of_python.verdict) == (verdict, verdict), told[f"l {name}"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -28,6 +28,7 @@ from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
 from tare.measure.plan import Plan
 from tare.measure.record_schema import check
 from tare.measure.seat import Seat
+from tare.measure.supports import asked_for, left_after
 from tare.measure.waited import System
 
 DOCUMENT = [{"id": n, "name": f"n{n}"} for n in range(50)]
@@ -128,6 +129,10 @@ def test_a_clock_that_loses_two_thirds_is_at_fault(
         ({"x": True}, {}, ",y=1", "json:node has no option 'y'; it has x"),
         ({}, {}, ",y=1", "json:node has no option 'y'; it has none"),
         ({"sep": ","}, {}, ",sep=+", None),
+        ({"x": "a"}, {}, ",x=a,x=b", "json:node: the option 'x' is given twice"),
+        ({"x": "a"}, {"x": ["a", "b"]}, ",x=b,x=b", "json:node: the option 'x' is given twice"),
+        ({"x": "a"}, {}, ",x", "json:node: expected key=value after a comma, not 'x'"),
+        ({"x": "a"}, {}, ",", "json:node: expected key=value after a comma, not ''"),
         (
             {},
             {},
@@ -144,6 +149,25 @@ def test_options_are_those_that_the_id_says(
     about = {**CODEC, "options": options, "choices": choices}
     found = Foreign(f"json:node{codec}", inventory_of(about))
     assert found.refusal({}, "document") == said
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ("", ""),
+        (",x=true", ""),
+        (",level=6,sep=;", ",sep=;"),
+        (",x=false,level=9", ",level=9,x=false"),
+        (",level=9,x=false", ",level=9,x=false"),
+    ],
+)
+def test_one_codec_has_one_id(given: str, printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An option at its default is not printed, so that a codec which is named twice is measured once."""
+    found = inventory_of({**CODEC, "options": {"level": 6, "x": True, "sep": ","}})
+    monkeypatch.setattr("tare.measure.supports.inventories", lambda *_: [found])
+    codecs, _ = asked_for([f"json:node{given}", f"json:node{printed}"], [], None, "document")
+    assert [str(codec) for codec in codecs] == [f"json:node{printed}"]
+    assert left_after([f"json:node{given}"], codecs) == []
 
 
 def inventory_of(about: dict[str, Any]) -> foreign.Inventory:

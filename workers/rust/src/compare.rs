@@ -90,20 +90,35 @@ fn short(text: &str) -> String {
     text.chars().take(120).collect()
 }
 
-#[allow(clippy::float_cmp, clippy::cast_precision_loss, reason = "equal bits, and a cast that is undone to prove itself, are the point")]
+/// Above this a double stands for many whole numbers.
+const EXACT: u64 = 1 << 53;
+
+/// Equal bits, so that -0.0 is not 0.0; but any NaN is NaN.
+fn alike(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
+#[allow(
+    clippy::float_cmp,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "whether a cast gives the value again is the question"
+)]
 fn verdict(before: &Doc, after: &Doc) -> &'static str {
     let same = match (before, after) {
         (Doc::Null, Doc::Null) => true,
         (Doc::Bool(a), Doc::Bool(b)) => a == b,
         (Doc::Int(a), Doc::Int(b)) => a == b,
         (Doc::UInt(a), Doc::UInt(b)) => a == b,
-        (Doc::Float(a), Doc::Float(b)) => a.to_bits() == b.to_bits(),
-        (Doc::Single(a), Doc::Single(b)) => a.to_bits() == b.to_bits(),
+        (Doc::Float(a), Doc::Float(b)) => alike(*a, *b),
+        (Doc::Single(a), Doc::Single(b)) => alike((*a).into(), (*b).into()),
         (Doc::Text(a), Doc::Text(b)) => a == b,
         (Doc::Bytes(a), Doc::Bytes(b)) => a == b,
-        (Doc::Int(a), Doc::Float(b)) if a.unsigned_abs() <= 1 << 53 && *a as f64 == *b => return "type",
-        (Doc::Float(b), Doc::Int(a)) if a.unsigned_abs() <= 1 << 53 && (*a as f64).to_bits() == b.to_bits() => return "type",
-        (Doc::Single(a), Doc::Float(b)) | (Doc::Float(b), Doc::Single(a)) if f64::from(*a).to_bits() == b.to_bits() => return "type",
+        (Doc::Int(a), Doc::Float(b)) if a.unsigned_abs() <= EXACT && *a as f64 == *b => return "type",
+        (Doc::Float(a), Doc::Int(b)) if alike(*a, *b as f64) => return "type",
+        (Doc::Float(a), Doc::UInt(b)) if alike(*a, *b as f64) => return "type",
+        (Doc::Float(a), Doc::Single(b)) if alike(*a, (*b).into()) => return "type",
+        (Doc::Single(a), Doc::Float(b)) if alike((*a).into(), (*b as f32).into()) => return "type",
         (Doc::Bytes(a), Doc::List(b)) if a.len() == b.len() => {
             let bytes = a.iter().zip(b).all(|(a, b)| matches!(b, Doc::Int(b) if *b == i64::from(*a)));
             return if bytes { "type" } else { "lossy" };

@@ -1,6 +1,7 @@
 // A table of Arrow as its columns, and as the rows that JavaScript's libraries take.
 
 import { fail } from "./failure.mjs";
+import { levelsOf } from "./levels.mjs";
 
 export const LIST = 12, STRUCT = 13, FIXED_LIST = 16, MAP = 17, LARGE_LIST = 21, DICTIONARY = -1;
 
@@ -67,11 +68,14 @@ export class Columns {
   }
 }
 
-// Every value of every column: what is decoded lazily is decoded here. Maps are lists of pairs.
+// Every value of every column: what is decoded lazily is decoded here. Maps are lists of pairs. Levels are looked for when
+// columns are compared, outside of every clock.
 export function columnsOf(table, mapped = () => pairs) {
   return table.schema.fields.map((field, at) => {
     const own = cellOf(field.type, mapped(field.name));
-    return { name: field.name, type: field.type, data: Array.from(table.getChildAt(at), own) };
+    const cells = table.getChildAt(at);
+    const column = { name: field.name, type: field.type, data: Array.from(cells, own) };
+    return field.type.typeId === DICTIONARY ? { ...column, levels: () => levelsOf(cells) } : column;
   });
 }
 

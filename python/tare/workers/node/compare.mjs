@@ -1,6 +1,7 @@
 // Whether what came back is what was loaded. Verdicts: same; type, when the value can be rebuilt knowing only
 // its type; lossy. Every value is looked at; what differs alike in every entry of a list is told once.
 
+import { changedLevels } from "./levels.mjs";
 import { own64 } from "./tagged.mjs";
 
 const RANK = { lossy: 0, type: 1 };
@@ -29,6 +30,7 @@ export function compare(a, b, { limit = 20, more = [] } = {}) {
 
 // Columns of one table with those of another, by place: names may be there twice.
 export function compareColumns(a, b, { limit = 20 } = {}) {
+  const levels = a.flatMap(({ name, levels }, n) => (levels && b[n] ? changedLevels(name, levels(), b[n].levels?.() ?? null) : []));
   return told((note) => {
     const names = (columns) => JSON.stringify(columns.map(({ name }) => name));
     if (names(a) !== names(b)) note("(column names)", "lossy", names(a), names(b), cut);
@@ -38,7 +40,7 @@ export function compareColumns(a, b, { limit = 20 } = {}) {
       if (one.data.length !== other.data.length) note("(rows)", "lossy", one.data, other.data);
       for (let at = 0; at < Math.min(one.data.length, other.data.length); at++) walk(one.data[at], other.data[at], `[*].${one.name}`, note);
     }
-  }, limit);
+  }, limit, levels);
 }
 
 function told(look, limit, more = []) {
@@ -116,8 +118,9 @@ function millisOf(b) {
 }
 
 function rebuilt(a, kind, b, other) {
-  if (kind === "number" && other === "bigint") return Number.isSafeInteger(a) && BigInt(a) === b;
-  if (kind === "bigint" && other === "number") return Number.isSafeInteger(b) && a === BigInt(b);
+  if (kind === "number" && other === "bigint") return Object.is(Number(b), a);
+  // Above 2^53 a number stands for many whole ones.
+  if (kind === "bigint" && other === "number") return Number.isInteger(b) && Math.abs(b) <= 2 ** 53 && a === BigInt(b);
   if (kind === "date") return a.getTime() === millisOf(b);
   if (kind === "undefined") return other === "null";
   if (other === "string") {

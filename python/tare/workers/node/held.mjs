@@ -2,6 +2,7 @@
 
 import { DICTIONARY, MAP, STRUCT, isDate, isList, isTimestamp } from "./cells.mjs";
 import { fail } from "./failure.mjs";
+import { changedLevels, levelsOf } from "./levels.mjs";
 
 const MILLISECOND = 1;
 const NANOSECOND = 3;
@@ -102,7 +103,8 @@ export function changedByRows(table, mixed) {
   const names = fields.map(({ name }) => name);
   if (table.numRows === 0) return fields.length ? [change("(columns)", "lossy", names.join(", "), "(none): there is no row to name them")] : [];
   const found = fields.filter(({ type }) => !isOwn(type)).map(({ name, type }) => change(`${name} (type)`, "type", String(type), nameIn(type)));
-  for (const { name, type } of fields) {
+  for (const [at, { name, type }] of fields.entries()) {
+    if (type.typeId === DICTIONARY) found.push(...changedLevels(name, levelsOf(table.getChildAt(at)), null));
     if (mixed.has(name)) found.push(change(`${name} (key order)`, "lossy", "the map's", "whole numbers first"));
     if (fieldsMoved(type)) found.push(change(`${name} (field order)`, "type", "the struct's", "whole numbers first"));
   }

@@ -117,7 +117,7 @@ compare <- function(a, b, limit) {
 
 .compare_column <- function(a, b, path, add) {
   if (.same(a, b)) return(invisible())
-  if (!length(a) && !length(b)) return(add(path, "type", 1, a, b))
+  if (!length(a) && !length(b) && !is.factor(a)) return(add(path, "type", 1, a, b))
   if (is.data.frame(a) && is.list(b)) return(.compare_frame(a, b, paste0(path, "$"), add))
   if (is.list(a) && is.list(b) && length(unclass(a)) == length(unclass(b)) &&
       identical(names(unclass(a)), names(unclass(b)))) {
@@ -131,8 +131,21 @@ compare <- function(a, b, limit) {
     return(add(path, if (kept) "type" else "lossy", if (kept) 1 else length(a), a, b))
   }
   differ <- which(.differ(.bare(a), .bare(again$cells)) | again$lost)
-  if (!length(differ)) return(add(path, "type", 1, a, b))
-  add(path, "lossy", length(differ), .cell(a, differ[1L]), .cell(b, differ[1L]))
+  if (length(differ)) return(add(path, "lossy", length(differ), .cell(a, differ[1L]), .cell(b, differ[1L])))
+  if (is.factor(a) && .compare_levels(a, b, again$cells, path, add)) return(invisible())
+  add(path, "type", 1, a, b)
+}
+
+# Whether levels were lost: those that no cell has where only cells came back, and the order of an ordered factor. That
+# of others is in their type.
+.compare_levels <- function(a, b, cells, path, add) {
+  own <- levels(a)
+  back <- if (is.factor(b)) levels(b) else unique(cells[!is.na(cells)])
+  gone <- sum(!own %in% back)
+  lost <- gone > 0L || (is.ordered(a) && !(is.ordered(b) && identical(own, back)))
+  said <- function(levels, ordered) paste(levels, collapse = if (ordered) " < " else ", ")
+  if (lost) add(paste(path, "(levels)"), "lossy", max(1L, gone), said(own, is.ordered(a)), said(back, is.ordered(b)))
+  lost
 }
 
 # Cells that are vectors, lists or tables: each as the column that it would be; shown is the first loss in them.

@@ -20,6 +20,9 @@ final class Compare {
     /** What stands where a name is gone. */
     private static final Object MISSING = new Object();
 
+    /** Above this a double stands for many whole numbers. */
+    private static final BigDecimal EXACT = BigDecimal.valueOf(1L << 53);
+
     private final Map<String, Map<String, Object>> changes = new LinkedHashMap<>();
 
     static Map<String, Object> of(Object in, Object out, int limit) {
@@ -93,18 +96,19 @@ final class Compare {
         if (a == null || b == null) return a == b;
         if (integer(a) && integer(b)) return a.equals(b) || new BigInteger(a.toString()).equals(new BigInteger(b.toString()));
         if (a.getClass() != b.getClass()) return false;
-        if (a instanceof Double) return Double.doubleToRawLongBits((Double) a) == Double.doubleToRawLongBits((Double) b);
-        if (a instanceof Float) return Float.floatToRawIntBits((Float) a) == Float.floatToRawIntBits((Float) b);
         if (a instanceof byte[]) return Arrays.equals((byte[]) a, (byte[]) b);
-        return a.equals(b);
+        return a.equals(b); // of doubles and floats their bits, but any NaN is NaN
     }
 
     /** Whether b as the type of a is a. */
     private static boolean rebuilt(Object a, Object b) {
+        if (a instanceof Double && b instanceof Float) return a.equals(((Float) b).doubleValue());
+        if (a instanceof Float && b instanceof Double) return a.equals(((Double) b).floatValue());
         if (a instanceof Number && b instanceof Number) {
             if (!finite(a) || !finite(b) || minusZero(a) != minusZero(b)) return false;
             if (a instanceof Double) return ((Number) b).doubleValue() == (Double) a;
             if (a instanceof Float) return ((Number) b).floatValue() == (Float) a;
+            if (integer(a) && (b instanceof Double || b instanceof Float) && exact(a).abs().compareTo(EXACT) > 0) return false;
             return exact(a).compareTo(exact(b)) == 0 && (!(a instanceof BigDecimal) || exact(a).scale() == exact(b).scale());
         }
         if (a == null || !(b instanceof String)) return false;

@@ -57,8 +57,7 @@ namespace Tare {
         private static bool Same(object a, object b) {
             if (a == null || b == null) return a == b;
             if (a.GetType() != b.GetType()) return false;
-            if (a is double) return BitConverter.DoubleToInt64Bits((double) a) == BitConverter.DoubleToInt64Bits((double) b);
-            if (a is float) return BitConverter.GetBytes((float) a).SequenceEqual(BitConverter.GetBytes((float) b));
+            if (a is double || a is float) return MinusZero(a) == MinusZero(b) && a.Equals(b); // any NaN is NaN
             if (a is byte[]) return ((byte[]) a).SequenceEqual((byte[]) b);
             if (a is DateTimeOffset) return ((DateTimeOffset) a).EqualsExact((DateTimeOffset) b);
             if (a is DateTime) return a.Equals(b) && ((DateTime) a).Kind == ((DateTime) b).Kind;
@@ -68,15 +67,26 @@ namespace Tare {
 
         /// <summary>Whether b as the type of a is a.</summary>
         private static bool Rebuilt(object a, object b) {
+            if (a is double && b is float) return Same(a, (double) (float) b);
+            if (a is float && b is double) return Same(a, (float) (double) b);
             if (Number(a) && Number(b)) {
                 if (!Finite(a) || !Finite(b) || MinusZero(a) != MinusZero(b)) return false;
                 if (a is double) return Convert.ToDouble(Text(b), CultureInfo.InvariantCulture) == (double) a;
                 if (a is float) return Convert.ToSingle(Text(b), CultureInfo.InvariantCulture) == (float) a;
-                return Text(a) == Text(b);
+                return a is decimal ? Text(a) == Text(b) : Whole(a) == Whole(b);
             }
             var text = b as string;
             if (a == null || text == null || a is Map || a is List<object>) return false;
             return a is byte[] ? Convert.ToBase64String((byte[]) a) == text : Text(a) == text;
+        }
+
+        /// <summary>The whole number that x is; null if it is none, or a double above 2^53, which stands for many.</summary>
+        private static BigInteger? Whole(object x) {
+            if (x is BigInteger) return (BigInteger) x;
+            if (x is long) return (long) x;
+            if (x is decimal) return decimal.Truncate((decimal) x) == (decimal) x ? new BigInteger((decimal) x) : (BigInteger?) null;
+            double value = x is float ? (float) x : (double) x;
+            return Math.Abs(value) <= 1L << 53 && Math.Truncate(value) == value ? new BigInteger(value) : (BigInteger?) null;
         }
 
         private static bool Number(object x) {
