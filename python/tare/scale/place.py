@@ -13,7 +13,6 @@ import io
 import os
 import re
 import shutil
-import stat
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +28,7 @@ from tare.errors import MissingLibrary, PlanError, UsageError
 from tare.scale.left import Undone
 from tare.scale.object_errors import told
 from tare.scale.object_file import ObjectFile
+from tare.scale.opening import open_file, special
 
 __all__ = [
     "Entry",
@@ -44,7 +44,6 @@ __all__ = [
     "place_of",
     "said_by",
     "shown",
-    "special",
     "split_uri",
 ]
 
@@ -69,11 +68,13 @@ class Entry:
         name: Under the place, with ``/``.
         size: Its bytes.
         identity: What changes when its content does: ``mtime_ns`` or ``etag``.
+        special: What it is if it is no file: ``is a pipe``.
     """
 
     name: str
     size: int
     identity: dict[str, int | str]
+    special: str = ""
 
 
 class Place(ABC):
@@ -237,22 +238,6 @@ def bucket_and_key(uri: str) -> tuple[str, str]:
     return bucket, key.strip("/")
 
 
-def special(mode: int) -> str:
-    """What is neither a file nor a folder; empty of those.
-
-    >>> special(stat.S_IFIFO), special(stat.S_IFREG)
-    ('is a pipe', '')
-    """
-    kinds = {
-        stat.S_IFIFO: "a pipe",
-        stat.S_IFSOCK: "a socket",
-        stat.S_IFCHR: "a device",
-        stat.S_IFBLK: "a device",
-    }
-    kind = kinds.get(stat.S_IFMT(mode))
-    return f"is {kind}" if kind else ""
-
-
 def said_by(error: OSError) -> str:
     """What the system says, without the name.
 
@@ -266,7 +251,7 @@ def said_by(error: OSError) -> str:
 def hashed(path: str) -> tuple[int, str]:
     """Size and content hash of a local file."""
     hasher, size = Blake3(), 0
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         while part := file.read(_STEP_BYTES):
             hasher.update(part)
             size += len(part)
@@ -346,9 +331,9 @@ class LocalPlace(Place):
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         """Its bytes, or some of them."""
-        with open(self.path(name), "rb") as file:
+        with open_file(self.path(name)) as file:
             file.seek(start)
-            return file.read(-1 if end is None else max(0, end - start))
+            return bytes(file.read(-1 if end is None else max(0, end - start)))
 
     def put(self, name: str, data: bytes) -> None:
         """Write a small file at once, in the place of one that is there."""
@@ -368,7 +353,7 @@ class LocalPlace(Place):
 
     def open(self, name: str) -> BinaryIO:
         """The file itself."""
-        return open(self.path(name), "rb")
+        return cast(BinaryIO, open_file(self.path(name)))
 
     def scratch(self, label: str) -> str:
         """A new path under ``.tare/writing``, in the same file system as what it will become."""
@@ -564,7 +549,7 @@ def _client(bucket: str, prefix: str, pid: int, said: tuple[tuple[str, str], ...
 
 def entry_of(name: str, found: os.stat_result) -> Entry:
     """A local file as the system describes it."""
-    return Entry(name, found.st_size, {"mtime_ns": found.st_mtime_ns})
+    return Entry(name, found.st_size, {"mtime_ns": found.st_mtime_ns}, special(found.st_mode))
 
 
 def _etag(found: Any) -> dict[str, int | str]:

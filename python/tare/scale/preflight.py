@@ -104,9 +104,11 @@ def check_all(
 
 
 def _has_gone(uri: str) -> bool:
+    """Whether a file is there no more, or what has its name by now is none."""
     place, name = split_uri(uri)
     try:
-        return place.stat(name) is None
+        found = place.stat(name)
+        return found is None or bool(found.special)
     except OSError:
         return False
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from tare.datasets.source import printable
 from tare.errors import PlanError, UsageError
 from tare.scale.left import Undone, any_undone
+from tare.scale.opening import special
 from tare.scale.place import (
     LocalPlace,
     Place,
@@ -20,7 +21,6 @@ from tare.scale.place import (
     place_of,
     said_by,
     shown,
-    special,
     split_uri,
 )
 
