@@ -25,6 +25,8 @@ from tare import atomic
 from tare._tare import Blake3
 from tare.datasets.source import printable
 from tare.errors import MissingLibrary, PlanError, UsageError
+from tare.scale import temporary
+from tare.scale.attempts import attempt_of
 from tare.scale.left import Undone
 from tare.scale.object_errors import told
 from tare.scale.object_file import ObjectFile
@@ -268,6 +270,8 @@ class LocalPlace(Place):
     def __init__(self, root: str) -> None:
         self.root = root
         self.passed = []
+        self.writing = ".tare/writing"
+        """The folder under it where stands what has not its name yet."""
 
     @property
     def uri(self) -> str:
@@ -337,9 +341,18 @@ class LocalPlace(Place):
 
     def put(self, name: str, data: bytes) -> None:
         """Write a small file at once, in the place of one that is there."""
-        path = self.path(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        atomic.write_atomic(path, data, sync=False)
+        target, folder = self.path(name), self.path(self.writing)
+        for needed in (os.path.dirname(target), folder):
+            os.makedirs(needed, exist_ok=True)
+        path = os.path.join(folder, attempt_of("put", os.urandom(8).hex()))
+        try:
+            with open(path, "xb") as file:
+                file.write(data)
+            os.replace(path, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
 
     def remove(self, name: str) -> None:
         """Delete a file; one that is not there is no error."""
@@ -356,9 +369,9 @@ class LocalPlace(Place):
         return cast(BinaryIO, open_file(self.path(name)))
 
     def scratch(self, label: str) -> str:
-        """A new path under ``.tare/writing``, in the same file system as what it will become."""
+        """A new path under ``writing``, in the same file system as what it will become."""
         attempt, _, base = label.partition("/")
-        folder = os.path.join(self.root, ".tare", "writing", attempt)
+        folder = os.path.join(self.path(self.writing), attempt)
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, base)
 
@@ -472,7 +485,7 @@ class ObjectPlace(Place):
         """A copy in a temporary folder, under its own name: endings tell formats."""
         import obstore
 
-        with tempfile.TemporaryDirectory(prefix="tare-get-") as folder:
+        with tempfile.TemporaryDirectory(prefix=temporary.prefix("get")) as folder:
             path = os.path.join(folder, name.rsplit("/", 1)[-1])
             with open(path, "wb") as file, told(f"{self.uri}/{name}"):
                 file.writelines(obstore.get(self._store, name).stream(min_chunk_size=_STEP_BYTES))
@@ -483,8 +496,8 @@ class ObjectPlace(Place):
         return cast(BinaryIO, io.BufferedReader(ObjectFile(self, name, self._size(name)), _RANGE_BYTES))
 
     def scratch(self, label: str) -> str:
-        """A path in this machine's temporary folder."""
-        return os.path.join(tempfile.mkdtemp(prefix="tare-put-"), label.rpartition("/")[2])
+        """A path in this machine's temporary folder, which tells its process."""
+        return os.path.join(tempfile.mkdtemp(prefix=temporary.prefix("put")), label.rpartition("/")[2])
 
     def commit(self, path: str, name: str) -> None:
         """Put a written file; the put is the commit."""

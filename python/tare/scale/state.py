@@ -2,7 +2,7 @@
 
 ```
 .tare/plans/PLAN.jsonl          what was planned
-.tare/writing/...               outputs that are being written
+.tare/writing/...               what is being written, and has not its name yet
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
 .tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; removed behind the receipt
@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import itertools
 import json
 import os
@@ -29,9 +28,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tare.errors import PlanError
-from tare.scale.attempts import attempt_of, is_over, last_written
+from tare.scale.attempts import attempt_of, is_over, sweep
 from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
 from tare.scale.started import Starts
+from tare.scale.temporary import prefix
 from tare.scale.unit import canonical
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class State:
         self._failures = failures
         self._intents = intents
         self._prefix = ".tare/" if inner else ""
+        if isinstance(self.place, LocalPlace):
+            self.place.writing = f"{self._prefix}writing"
         self._starts = Starts(self.place, f"{self._prefix}started/")
 
     @classmethod
@@ -404,7 +406,7 @@ class State:
         name = self._keep(plan)
         if isinstance(self.place, LocalPlace):
             return read_plan(self.place.path(name))
-        folder = tempfile.mkdtemp(prefix="tare-plan-")
+        folder = tempfile.mkdtemp(prefix=prefix("plan"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         copy = os.path.join(folder, f"{plan.id}.jsonl")
         shutil.copyfile(plan.path, copy)
@@ -443,15 +445,9 @@ class State:
 
         Over is what is older than a day, or was written by a process that is gone, of this host and of our namespace.
         """
-        if not isinstance(self.place, LocalPlace) or not self.inner:
-            return 0
-        removed = 0
-        with contextlib.suppress(FileNotFoundError), os.scandir(self.place.path(".tare/writing")) as found:
-            for one in found:
-                if is_over(one.name, last_written(one)):
-                    removed += len(os.listdir(one.path)) if one.is_dir() else 1
-                    shutil.rmtree(one.path, ignore_errors=True)
-        return removed
+        return (
+            sweep(self.place.path(self.place.writing), is_over) if isinstance(self.place, LocalPlace) else 0
+        )
 
     def _keys(self, folder: str, listed: Iterable[Entry] | None = None) -> Iterator[str]:
         under = f"{self._prefix}{folder}"
