@@ -43,6 +43,7 @@ __all__ = [
     "folder_uri",
     "hashed",
     "local_path",
+    "path_uri",
     "place_of",
     "said_by",
     "shown",
@@ -174,6 +175,15 @@ def as_uri(path: str | os.PathLike[str]) -> str:
         if scheme not in ("s3", "file"):
             raise UsageError(f"{scheme}:// is not read; paths, file:// and s3:// are")
         return path.rstrip("/") if rest.partition("/")[2].strip("/") else path
+    return path_uri(path)
+
+
+def path_uri(path: str) -> str:
+    """The URI of a path, whatever characters it has.
+
+    >>> path_uri("/run #3/100%20?"), local_path(path_uri("/run #3/100%20?"))
+    ('file:///run%20%233/100%2520%3F', '/run #3/100%20?')
+    """
     return "file://" + quote(os.fsencode(os.path.abspath(path)), safe="/")
 
 
@@ -276,7 +286,7 @@ class LocalPlace(Place):
     @property
     def uri(self) -> str:
         """Of the folder; made when it is asked for, as a place is made for each of a unit's inputs."""
-        return as_uri(self.root)
+        return path_uri(self.root)
 
     def path(self, name: str) -> str:
         """Where a file lies."""

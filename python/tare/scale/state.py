@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tare.errors import PlanError
 from tare.scale.attempts import attempt_of, is_over, sweep
-from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
+from tare.scale.place import Entry, LocalPlace, Place, hashed, path_uri, place_of
 from tare.scale.started import Starts
 from tare.scale.temporary import prefix
 from tare.scale.unit import canonical
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["State"]
 
 _KEY = re.compile(r"[0-9a-f]{64}")
+_OF_A_TURN = re.compile(r"(?P<turn>[0-9]{8,}-[^\W_]+)(?:-[0-9a-f]{64})?\.json")
 _REQUESTS = 16  # at a time, of an object store
 _T = TypeVar("_T")
 _LAST_PLANS = 16
@@ -74,7 +75,7 @@ class State:
         """Where the receipts of a plan are."""
         if plan.base:
             return cls(plan.base)
-        return cls("file://" + os.path.abspath(plan.path) + ".state", inner=False)
+        return cls(path_uri(f"{plan.path}.state"), inner=False)
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> State:
@@ -330,8 +331,10 @@ class State:
     def take_turn(self, turn: str) -> None:
         """Note a turn; what was kept of those before goes."""
         self._starts.note(turn)
-        for entry in self.place.entries(f"{self._prefix}begun"):
-            if not entry.name.rpartition("/")[2].startswith(turn):
+        folder = f"{self._prefix}begun/"
+        for entry in self.place.entries(folder.rstrip("/")):
+            kept = _OF_A_TURN.fullmatch(entry.name.removeprefix(folder))
+            if kept is not None and kept["turn"] != turn:  # nothing else there is ours
                 self.place.remove(entry.name)
 
     def keys_are_kept(self, turn: str) -> bool:
@@ -373,8 +376,10 @@ class State:
 
     def plan_ids(self) -> list[str]:
         """The ids of the plans that are kept here."""
-        names = (entry.name for entry in self.place.entries(f"{self._prefix}plans"))
-        return [name.rpartition("/")[2].removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
+        folder = f"{self._prefix}plans/"
+        found = (one.name.removeprefix(folder) for one in self.place.entries(folder.rstrip("/")))
+        ids = (name.removesuffix(".jsonl") for name in found if name.endswith(".jsonl"))
+        return [id for id in ids if id.isalnum()]
 
     def drop_plans(self, live: Collection[str], overruled: Collection[str]) -> None:
         """Remove plans that say nothing any more: a folder that is converted each day has one of each day.

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from tare.datasets.source import printable
 from tare.errors import PlanError, UsageError
@@ -326,12 +327,13 @@ def _globbed(pattern: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
 
 
 def _split(pattern: str) -> tuple[str, str]:
-    """The folder before the first wild part, and the rest."""
+    """The folder before the first wild part, and the rest, which names are matched with."""
     scheme, mark, path = pattern.partition("://") if "://" in pattern else ("", "", pattern)
     parts = path.split("/")
     first = next(k for k, part in enumerate(parts) if _WILD.search(part))
     head = "/".join(parts[:first]) or ("/" if path.startswith("/") else "")
-    return f"{scheme}{mark}{head}", "/".join(parts[first:])
+    rest = "/".join(parts[first:])
+    return f"{scheme}{mark}{head}", unquote(rest, errors="surrogateescape") if scheme == "file" else rest
 
 
 def _translated(pattern: str) -> re.Pattern[str]:
