@@ -12,7 +12,8 @@ __all__ = ["command"]
 def command(destination: str) -> int:
     """Remove files under DESTINATION/.tare/writing that nobody writes any more; results stay.
 
-    They are those older than a day, and those of processes of this host that are gone.
+    They are those older than a day, and those of processes of this host that are gone. So are copies of objects, plans and
+    results on their way to a bucket, of any destination, that such processes left in this machine's temporary folder.
 
     \b
     Example:

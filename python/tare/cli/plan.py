@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -176,7 +177,8 @@ def _written(out: str, make: Callable[..., Any], *given: Any, **options: Any) ->
     with terminated_as_interrupted():
         plan, undone = planned(make, *given, path=out, **options)
     why = _not_kept(plan, options["overwrite"]) if "overwrite" in options else ""
-    click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}: tare run {out}", err=True)
+    again = shlex.quote(f"./{out}" if out.startswith("-") else out)
+    click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}: tare run {again}", err=True)
     if why:
         click.echo(
             f"say --overwrite to tare run: it could not be kept in {shown(plan.base)} ({why})", err=True

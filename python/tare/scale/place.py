@@ -13,7 +13,6 @@ import io
 import os
 import re
 import shutil
-import stat
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,9 +25,12 @@ from tare import atomic
 from tare._tare import Blake3
 from tare.datasets.source import printable
 from tare.errors import MissingLibrary, PlanError, UsageError
+from tare.scale import temporary
+from tare.scale.attempts import attempt_of
 from tare.scale.left import Undone
 from tare.scale.object_errors import told
 from tare.scale.object_file import ObjectFile
+from tare.scale.opening import open_file, special
 
 __all__ = [
     "Entry",
@@ -41,10 +43,10 @@ __all__ = [
     "folder_uri",
     "hashed",
     "local_path",
+    "path_uri",
     "place_of",
     "said_by",
     "shown",
-    "special",
     "split_uri",
 ]
 
@@ -69,11 +71,13 @@ class Entry:
         name: Under the place, with ``/``.
         size: Its bytes.
         identity: What changes when its content does: ``mtime_ns`` or ``etag``.
+        special: What it is if it is no file: ``is a pipe``.
     """
 
     name: str
     size: int
     identity: dict[str, int | str]
+    special: str = ""
 
 
 class Place(ABC):
@@ -171,6 +175,15 @@ def as_uri(path: str | os.PathLike[str]) -> str:
         if scheme not in ("s3", "file"):
             raise UsageError(f"{scheme}:// is not read; paths, file:// and s3:// are")
         return path.rstrip("/") if rest.partition("/")[2].strip("/") else path
+    return path_uri(path)
+
+
+def path_uri(path: str) -> str:
+    """The URI of a path, whatever characters it has.
+
+    >>> path_uri("/run #3/100%20?"), local_path(path_uri("/run #3/100%20?"))
+    ('file:///run%20%233/100%2520%3F', '/run #3/100%20?')
+    """
     return "file://" + quote(os.fsencode(os.path.abspath(path)), safe="/")
 
 
@@ -237,22 +250,6 @@ def bucket_and_key(uri: str) -> tuple[str, str]:
     return bucket, key.strip("/")
 
 
-def special(mode: int) -> str:
-    """What is neither a file nor a folder; empty of those.
-
-    >>> special(stat.S_IFIFO), special(stat.S_IFREG)
-    ('is a pipe', '')
-    """
-    kinds = {
-        stat.S_IFIFO: "a pipe",
-        stat.S_IFSOCK: "a socket",
-        stat.S_IFCHR: "a device",
-        stat.S_IFBLK: "a device",
-    }
-    kind = kinds.get(stat.S_IFMT(mode))
-    return f"is {kind}" if kind else ""
-
-
 def said_by(error: OSError) -> str:
     """What the system says, without the name.
 
@@ -266,7 +263,7 @@ def said_by(error: OSError) -> str:
 def hashed(path: str) -> tuple[int, str]:
     """Size and content hash of a local file."""
     hasher, size = Blake3(), 0
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         while part := file.read(_STEP_BYTES):
             hasher.update(part)
             size += len(part)
@@ -283,11 +280,13 @@ class LocalPlace(Place):
     def __init__(self, root: str) -> None:
         self.root = root
         self.passed = []
+        self.writing = ".tare/writing"
+        """The folder under it where stands what has not its name yet."""
 
     @property
     def uri(self) -> str:
         """Of the folder; made when it is asked for, as a place is made for each of a unit's inputs."""
-        return as_uri(self.root)
+        return path_uri(self.root)
 
     def path(self, name: str) -> str:
         """Where a file lies."""
@@ -346,15 +345,24 @@ class LocalPlace(Place):
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         """Its bytes, or some of them."""
-        with open(self.path(name), "rb") as file:
+        with open_file(self.path(name)) as file:
             file.seek(start)
-            return file.read(-1 if end is None else max(0, end - start))
+            return bytes(file.read(-1 if end is None else max(0, end - start)))
 
     def put(self, name: str, data: bytes) -> None:
         """Write a small file at once, in the place of one that is there."""
-        path = self.path(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        atomic.write_atomic(path, data, sync=False)
+        target, folder = self.path(name), self.path(self.writing)
+        for needed in (os.path.dirname(target), folder):
+            os.makedirs(needed, exist_ok=True)
+        path = os.path.join(folder, attempt_of("put", os.urandom(8).hex()))
+        try:
+            with open(path, "xb") as file:
+                file.write(data)
+            os.replace(path, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
 
     def remove(self, name: str) -> None:
         """Delete a file; one that is not there is no error."""
@@ -368,12 +376,12 @@ class LocalPlace(Place):
 
     def open(self, name: str) -> BinaryIO:
         """The file itself."""
-        return open(self.path(name), "rb")
+        return cast(BinaryIO, open_file(self.path(name)))
 
     def scratch(self, label: str) -> str:
-        """A new path under ``.tare/writing``, in the same file system as what it will become."""
+        """A new path under ``writing``, in the same file system as what it will become."""
         attempt, _, base = label.partition("/")
-        folder = os.path.join(self.root, ".tare", "writing", attempt)
+        folder = os.path.join(self.path(self.writing), attempt)
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, base)
 
@@ -487,7 +495,7 @@ class ObjectPlace(Place):
         """A copy in a temporary folder, under its own name: endings tell formats."""
         import obstore
 
-        with tempfile.TemporaryDirectory(prefix="tare-get-") as folder:
+        with tempfile.TemporaryDirectory(prefix=temporary.prefix("get")) as folder:
             path = os.path.join(folder, name.rsplit("/", 1)[-1])
             with open(path, "wb") as file, told(f"{self.uri}/{name}"):
                 file.writelines(obstore.get(self._store, name).stream(min_chunk_size=_STEP_BYTES))
@@ -498,8 +506,8 @@ class ObjectPlace(Place):
         return cast(BinaryIO, io.BufferedReader(ObjectFile(self, name, self._size(name)), _RANGE_BYTES))
 
     def scratch(self, label: str) -> str:
-        """A path in this machine's temporary folder."""
-        return os.path.join(tempfile.mkdtemp(prefix="tare-put-"), label.rpartition("/")[2])
+        """A path in this machine's temporary folder, which tells its process."""
+        return os.path.join(tempfile.mkdtemp(prefix=temporary.prefix("put")), label.rpartition("/")[2])
 
     def commit(self, path: str, name: str) -> None:
         """Put a written file; the put is the commit."""
@@ -564,7 +572,7 @@ def _client(bucket: str, prefix: str, pid: int, said: tuple[tuple[str, str], ...
 
 def entry_of(name: str, found: os.stat_result) -> Entry:
     """A local file as the system describes it."""
-    return Entry(name, found.st_size, {"mtime_ns": found.st_mtime_ns})
+    return Entry(name, found.st_size, {"mtime_ns": found.st_mtime_ns}, special(found.st_mode))
 
 
 def _etag(found: Any) -> dict[str, int | str]:

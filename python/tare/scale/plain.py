@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tare import compress
+from tare.scale.opening import open_file
 from tare.scale.place import local_path
 
 __all__ = ["is_packed", "plain_bytes", "plain_bytes_of"]
@@ -29,7 +30,7 @@ def plain_bytes(path: str, stored: int) -> int:
         path: The file.
         stored: Its bytes as stored, which are the answer where it tells nothing.
     """
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         head = file.read(18)
         if head.startswith(_ZSTD):
             return max(stored, _zstd(head))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import MissingLibrary, TareError
+from tare.scale.attempts import attempt_of
 from tare.scale.executors.base import Engine, facts
 from tare.scale.failures import Unwritable, unwritable
 from tare.scale.place import said_by, shown, split_uri
+from tare.scale.temporary import sweep_temporary
 
 if TYPE_CHECKING:
     from tare.scale.plan import Plan
@@ -62,6 +63,7 @@ def probe(settings: Mapping[str, Any], uri: str) -> dict[str, Any]:
     """
     from tare.scale.state import State
 
+    sweep_temporary()  # of this host: whoever started the run may be on another
     found: dict[str, Any] = {**facts(), "cannot": ""}
     what, wrote = shown(uri), False
     try:
@@ -70,7 +72,7 @@ def probe(settings: Mapping[str, Any], uri: str) -> dict[str, Any]:
             place.read(name, 0, 1)
         what, wrote = shown(str(settings["state"])), True
         state = State.from_settings(settings)
-        name = f"{'.tare/' if state.inner else ''}probe-{os.uname().nodename}-{os.getpid()}"
+        name = f"{'.tare/' if state.inner else ''}writing/{attempt_of('probe', 0)}"
         state.place.put(name, b"")
         state.place.remove(name)
     except (OSError, TareError) as error:
@@ -104,9 +106,11 @@ def check_all(
 
 
 def _has_gone(uri: str) -> bool:
+    """Whether a file is there no more, or what has its name by now is none."""
     place, name = split_uri(uri)
     try:
-        return place.stat(name) is None
+        found = place.stat(name)
+        return found is None or bool(found.special)
     except OSError:
         return False
 

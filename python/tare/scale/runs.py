@@ -17,6 +17,7 @@ from tare.scale.plan import Plan, read_plan
 from tare.scale.preflight import check_all, check_bench, check_newcomers
 from tare.scale.report import Report
 from tare.scale.state import State
+from tare.scale.temporary import sweep_temporary
 
 if TYPE_CHECKING:
     from tare.scale.planning.sources import Sources
@@ -161,6 +162,7 @@ class Running:
             _measuring(self._executor, patience) if alone else engine_of(self._executor, self._jobs, patience)
         )
         try:
+            sweep_temporary()
             state = State.of(self.plan)
             if self.plan.overwrite or (self.plan.base and state.allows(self.plan.id)):
                 self.rules = replace(self.rules, overwrite=True)

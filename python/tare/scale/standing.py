@@ -13,6 +13,7 @@ from tare.scale.place import Entry, LocalPlace, as_uri, split_uri
 from tare.scale.plan import Plan, read_plan
 from tare.scale.report import errors_of, grouped
 from tare.scale.state import State
+from tare.scale.temporary import sweep_temporary
 from tare.scale.unit import input_bytes
 
 __all__ = ["clean", "status_of"]
@@ -155,10 +156,12 @@ def _plans(where: Plan | str | os.PathLike[str]) -> tuple[State, Iterator[Plan],
 def clean(destination: str) -> int:
     """Remove what attempts that are over left half written; how many files.
 
+    In the temporary folder of this machine, of any destination.
+
     Raises:
         PlanError: There is no such folder.
     """
     state = State(as_uri(destination))
     if isinstance(state.place, LocalPlace) and not os.path.isdir(state.place.path("")):
         raise PlanError(f"{destination}: there is no such folder")
-    return state.sweep()
+    return state.sweep() + sweep_temporary()

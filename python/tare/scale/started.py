@@ -6,6 +6,7 @@ lost would stand as the oldest, and another would speak over what it had just ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from tare.scale.place import Place
 
 __all__ = ["Starts"]
+
+_NAME = re.compile(r"(?P<number>[0-9]{8,})-(?P<plan>[^\W_]+)")
 
 
 class Starts:
@@ -89,12 +92,6 @@ class Starts:
 
     def _found(self) -> list[tuple[int, str]]:
         """Every start, the first first; what another hand put there is none."""
-        names = (
-            entry.name.rpartition("/")[2].partition("-")
-            for entry in self._place.entries(self._folder.rstrip("/"))
-        )
-        return sorted(
-            (int(number), plan)
-            for number, _, plan in names
-            if number.isdecimal() and number.isascii() and plan
-        )
+        listed = self._place.entries(self._folder.rstrip("/"))
+        names = (_NAME.fullmatch(one.name.removeprefix(self._folder)) for one in listed if not one.size)
+        return sorted((int(found["number"]), found["plan"]) for found in names if found is not None)

@@ -2,7 +2,7 @@
 
 ```
 .tare/plans/PLAN.jsonl          what was planned
-.tare/writing/...               outputs that are being written
+.tare/writing/...               what is being written, and has not its name yet
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
 .tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; removed behind the receipt
@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import itertools
 import json
 import os
@@ -29,9 +28,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tare.errors import PlanError
-from tare.scale.attempts import attempt_of, is_over, last_written
-from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
+from tare.scale.attempts import attempt_of, is_over, sweep
+from tare.scale.place import Entry, LocalPlace, Place, hashed, path_uri, place_of
 from tare.scale.started import Starts
+from tare.scale.temporary import prefix
 from tare.scale.unit import canonical
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["State"]
 
 _KEY = re.compile(r"[0-9a-f]{64}")
+_OF_A_TURN = re.compile(r"(?P<turn>[0-9]{8,}-[^\W_]+)(?:-[0-9a-f]{64})?\.json")
 _REQUESTS = 16  # at a time, of an object store
 _T = TypeVar("_T")
 _LAST_PLANS = 16
@@ -65,6 +66,8 @@ class State:
         self._failures = failures
         self._intents = intents
         self._prefix = ".tare/" if inner else ""
+        if isinstance(self.place, LocalPlace):
+            self.place.writing = f"{self._prefix}writing"
         self._starts = Starts(self.place, f"{self._prefix}started/")
 
     @classmethod
@@ -72,7 +75,7 @@ class State:
         """Where the receipts of a plan are."""
         if plan.base:
             return cls(plan.base)
-        return cls("file://" + os.path.abspath(plan.path) + ".state", inner=False)
+        return cls(path_uri(f"{plan.path}.state"), inner=False)
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> State:
@@ -328,8 +331,10 @@ class State:
     def take_turn(self, turn: str) -> None:
         """Note a turn; what was kept of those before goes."""
         self._starts.note(turn)
-        for entry in self.place.entries(f"{self._prefix}begun"):
-            if not entry.name.rpartition("/")[2].startswith(turn):
+        folder = f"{self._prefix}begun/"
+        for entry in self.place.entries(folder.rstrip("/")):
+            kept = _OF_A_TURN.fullmatch(entry.name.removeprefix(folder))
+            if kept is not None and kept["turn"] != turn:  # nothing else there is ours
                 self.place.remove(entry.name)
 
     def keys_are_kept(self, turn: str) -> bool:
@@ -371,8 +376,10 @@ class State:
 
     def plan_ids(self) -> list[str]:
         """The ids of the plans that are kept here."""
-        names = (entry.name for entry in self.place.entries(f"{self._prefix}plans"))
-        return [name.rpartition("/")[2].removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
+        folder = f"{self._prefix}plans/"
+        found = (one.name.removeprefix(folder) for one in self.place.entries(folder.rstrip("/")))
+        ids = (name.removesuffix(".jsonl") for name in found if name.endswith(".jsonl"))
+        return [id for id in ids if id.isalnum()]
 
     def drop_plans(self, live: Collection[str], overruled: Collection[str]) -> None:
         """Remove plans that say nothing any more: a folder that is converted each day has one of each day.
@@ -404,7 +411,7 @@ class State:
         name = self._keep(plan)
         if isinstance(self.place, LocalPlace):
             return read_plan(self.place.path(name))
-        folder = tempfile.mkdtemp(prefix="tare-plan-")
+        folder = tempfile.mkdtemp(prefix=prefix("plan"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         copy = os.path.join(folder, f"{plan.id}.jsonl")
         shutil.copyfile(plan.path, copy)
@@ -443,15 +450,9 @@ class State:
 
         Over is what is older than a day, or was written by a process that is gone, of this host and of our namespace.
         """
-        if not isinstance(self.place, LocalPlace) or not self.inner:
-            return 0
-        removed = 0
-        with contextlib.suppress(FileNotFoundError), os.scandir(self.place.path(".tare/writing")) as found:
-            for one in found:
-                if is_over(one.name, last_written(one)):
-                    removed += len(os.listdir(one.path)) if one.is_dir() else 1
-                    shutil.rmtree(one.path, ignore_errors=True)
-        return removed
+        return (
+            sweep(self.place.path(self.place.writing), is_over) if isinstance(self.place, LocalPlace) else 0
+        )
 
     def _keys(self, folder: str, listed: Iterable[Entry] | None = None) -> Iterator[str]:
         under = f"{self._prefix}{folder}"

@@ -13,6 +13,7 @@ import pytest
 
 import tare
 from tare import scale
+from tare.cli import main
 from tare.errors import UsageError
 from tare.scale.planning import convert as planning
 from tare.scale.planning.sources import find_sources
@@ -31,6 +32,93 @@ def made(folder: Path, *names: bytes) -> Path:
 
 def results(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name != ".tare")
+
+
+NAMES = [
+    b"a b",
+    b"a%20b",
+    b"100%",
+    b"run #3",
+    b"what?",
+    b"-o",
+    b"new\nline",
+    b"[a]",
+    b"caf\xe9",
+    "caf\u00e9".encode(),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_of_a_folder_and_of_a_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bytes
+) -> None:
+    """Of sources, results, stores and plans: what is of one stands beside it, and two are two."""
+    here = made(tmp_path / os.fsdecode(name), b"x.csv")
+    monkeypatch.chdir(here)
+    odd = os.fsdecode(name)
+    source = made(here / odd, b"x.csv", name + b".csv")
+    plan = scale.plan_convert(str(source), f"o{odd}", to="ndjson", path=f"{odd}.jsonl")
+    report = scale.run(scale.read_plan(f"{odd}.jsonl"), executor="inline")
+    assert (report.done, report.failures) == (2, [])
+    assert len(results(here / f"o{odd}")) == 2
+    assert scale.status(plan)["done"] == scale.status(f"o{odd}")["done"] == 2
+    for kind, text in (("a", b"first"), ("b", b"second"), ("a", b"first")):
+        made_of = here / kind
+        made_of.mkdir(exist_ok=True)
+        (made_of / "key").write_bytes(text)
+        os.utime(made_of / "key", (1, 1))
+        put = scale.plan_put(kind, str(tmp_path / "store"), f"{kind}{odd}.jsonl")
+        if not (here / f"{kind}{odd}.jsonl.state").exists():
+            assert scale.run(put, executor="inline").done == 1
+        assert scale.run(put, executor="inline").skipped == 1
+    left = sorted(set(os.listdir(tmp_path)) - {odd, "store"})
+    assert left == []
+    told = sorted({f"{kind}{odd}.jsonl{end}" for kind in "ab" for end in ("", ".state")})
+    mine = {odd, f"o{odd}", f"{odd}.jsonl", "x.csv", "a", "b"}
+    assert sorted(set(os.listdir(here)) - mine) == told
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_store_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bytes) -> None:
+    monkeypatch.chdir(tmp_path)
+    source, store = made(tmp_path / "in", name), os.fsdecode(name)
+    if store == "caf\udce9":
+        with pytest.raises(UsageError, match="a plan holds UTF-8"):
+            scale.plan_put(str(source), store, "p.jsonl")
+        return
+    assert scale.run(scale.plan_put(str(source), store, "p.jsonl"), executor="inline").done == 1
+    with tare.open_store(tmp_path / store, mode="r") as opened:
+        assert len(list(opened)) == 1
+    assert sorted(os.listdir(tmp_path)) == sorted(["in", store, "p.jsonl", "p.jsonl.state"])
+
+
+def test_another_folder_is_no_state_of_a_plan(tmp_path: Path) -> None:
+    """What a path has behind a # is no fragment of a URL."""
+    folder = made(tmp_path / "job#1", b"a")
+    user = tmp_path / "job" / "begun" / "notes.txt"
+    user.parent.mkdir(parents=True)
+    user.write_text("of the user")
+    plan = scale.plan_put(str(folder / "a"), str(folder / "store"), folder / "p.jsonl")
+    assert scale.run(plan, executor="inline").done == 1
+    assert user.read_text() == "of the user"
+    assert sorted(os.listdir(tmp_path / "job")) == ["begun"]
+
+
+def test_a_pattern_of_a_url_is_of_names(tmp_path: Path) -> None:
+    source = made(tmp_path / "a b", b"x 1.csv", b"x%201.csv", b"y 1.csv")
+    (one,) = find_sources([f"{source.as_uri()}/x%20*.csv"])
+    assert one.name == "x 1.csv"
+
+
+def test_the_line_that_runs_a_plan_can_be_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made(tmp_path / "in", b"a")
+    monkeypatch.chdir(tmp_path)
+    for name, said in (("my plan#.jsonl", "'my plan#.jsonl'"), ("-p.jsonl", "./-p.jsonl")):
+        with pytest.raises(SystemExit) as ended:
+            main(["plan", "put", "in", "store", "-o", name])
+        assert (ended.value.code, capsys.readouterr().err) == (0, f"1 units, 8 B: tare run {said}\n")
 
 
 @pytest.mark.parametrize("executor", ["inline", "local:2"])

@@ -6,6 +6,7 @@ import errno
 import gzip
 import io
 import os
+import re
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ from tare.scale.executors.inline import InlineEngine
 from tare.scale.place import LocalPlace
 from tare.scale.planning.sources import find_sources
 from tare.scale.planning.telling import unknown
-from tare.scale.report import Failures
+from tare.scale.report import Failures, errors_of
 from tare.scale.tasks import inputs
 from tare.scale.unit import unit_key
 
@@ -547,3 +548,49 @@ def test_who_joins_is_not_blamed_for_a_source_that_has_gone(folder: Path) -> Non
     seen[0]["cannot"] = f"{folder.parent}/out: permission denied"
     with pytest.raises(preflight.EngineError, match="out: permission denied"):
         preflight.check_newcomers(Late(), settings, uri)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+@pytest.mark.parametrize("task", ["convert", "put"])
+def test_a_source_that_became_no_file_costs_itself(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, task: str
+) -> None:
+    """Nobody waits for who would write to it; also of a plan that knows neither size nor time."""
+    monkeypatch.chdir(folder)
+    first, out = folder / "a.ndjson", folder.parent / "plan.jsonl"
+    if task == "convert":
+        plan = scale.plan_convert(str(folder), str(folder.parent / "out"), to="parquet", path=out)
+    else:
+        plan = scale.plan_put(str(folder), str(folder.parent / "out"), out)
+    first.unlink()
+    if kind == "socket":
+        with socket.socket(socket.AF_UNIX) as held:
+            held.bind("a.ndjson")
+    elif kind == "pipe":
+        os.mkfifo(first)
+    else:
+        first.symlink_to("/dev/null")
+    for text in (None, re.sub(r'"(size|mtime_ns)":-?\d+,?', "", out.read_text()).replace(",}", "}")):
+        if text is not None:
+            out.write_text(text)
+            plan = scale.read_plan(out)
+        report = scale.run(plan, **HOW)
+        said = [one["message"] for one in report.failures for one in errors_of(one)]
+        assert said == [f"{first}: changed since the plan was made; plan again"]
+
+
+def test_what_became_a_pipe_between_two_looks_is_no_fault_of_a_worker(folder: Path) -> None:
+    path = folder / "a.ndjson"
+    uri = f"file://{path}"
+    plan = scale.plan_convert(str(folder), str(folder.parent / "out"), to="parquet")
+    path.unlink()
+    os.mkfifo(path)
+    assert preflight.readable(plan) not in ("", uri)
+    found = preflight.probe({"state": f"file://{folder.parent}/out"}, uri)
+    assert found["cannot"] == f"{path}: is a pipe"
+    with pytest.MonkeyPatch.context() as patched:
+        told = iter([uri])
+        real = preflight.readable
+        patched.setattr(preflight, "readable", lambda plan: next(told, None) or real(plan))
+        first, _ = preflight.check_all(InlineEngine(), {"state": f"file://{folder.parent}/out"}, plan)
+    assert first != uri

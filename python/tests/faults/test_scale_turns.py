@@ -142,3 +142,22 @@ def test_what_keys_named_is_kept_of_one_turn(tmp_path: Path) -> None:
     assert len(list((state / "started").iterdir())) == 1
     assert len(list((state / "begun").iterdir())) == 3  # the turn, and its two units
     assert len(list((state / "done").rglob("*.json"))) == 2
+
+
+def test_what_tare_did_not_write_stays(tmp_path: Path) -> None:
+    """A turn that ends takes what was kept of it, and nothing else in the folder."""
+    fill(tmp_path / "in", a="first")
+    fill(tmp_path / "more", a="third")
+    state = tmp_path / "put.jsonl.state"
+    others = [
+        "begun/notes.txt", "begun/20240101-notes.txt", "begun/00000001-notes/x.json", "begun/12-a.json",
+        "started/20240101-notes.txt", "started/20240101-notes", "started/more/00000001-a",
+    ]  # fmt: skip
+    for name in others:
+        (state / name).parent.mkdir(parents=True, exist_ok=True)
+        (state / name).write_text("of the user" if "more" not in name else "")
+    for source in ("in", "more", "in"):
+        assert put(tmp_path, source).done == 1
+    assert [name for name in others if not (state / name).exists()] == []
+    assert held(tmp_path) == {"a": "first"}
+    assert len(list(state.glob("begun/0*.json"))) == 2

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -243,3 +245,42 @@ def test_what_appears_while_one_file_is_converted_is_left(tmp_path: Path) -> Non
     with remote.ends("x.csv", target, force=True) as (_, path):
         Path(path).write_bytes(b"ours")
     assert there.read("f.csv") == b"ours"
+
+
+_KILLED = """
+import os, signal, sys
+from tare import scale
+from tare.scale.place import ObjectPlace
+
+def killed(place, path, name):
+    if not name.startswith(".tare/"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(place, path, name)
+
+real, ObjectPlace.create, ObjectPlace.commit = ObjectPlace.commit, killed, killed
+scale.convert(sys.argv[1], sys.argv[2], to="json", executor="inline")
+"""
+
+
+def test_what_a_killed_run_had_on_its_way_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result that was never put, and the plan: in the temporary folder of this machine."""
+    passing = tmp_path / "tmp"
+    passing.mkdir()
+    monkeypatch.setenv("TMPDIR", str(passing))
+    monkeypatch.setattr(tempfile, "tempdir", str(passing))
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    given = [str(tmp_path / "a.csv"), "s3://bucket/killed"]
+
+    def left() -> list[str]:
+        return sorted(path.name for path in passing.rglob("*") if path.is_file())
+
+    killed = subprocess.run([sys.executable, "-c", _KILLED, *given], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(left()) == 2
+    assert scale.clean(given[1]) == 2
+    assert left() == []
+    subprocess.run([sys.executable, "-c", _KILLED, *given], check=False)
+    report = scale.convert(*given, to="json", executor="local:1")
+    assert report.done == 1
+    assert [name for name in left() if not name.endswith(".jsonl")] == []
+    assert len(list(passing.glob("tare-*"))) == 1  # its plan goes with this process

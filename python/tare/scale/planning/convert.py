@@ -28,6 +28,7 @@ from tare.scale.state import State
 from tare.scale.tasks.inputs import as_documents, opened, opened_part
 from tare.scale.tasks.lines import are_lines, need_of_lines
 from tare.scale.tasks.partition import NAMING
+from tare.scale.temporary import prefix
 from tare.scale.unit import safe_name
 
 __all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
@@ -384,7 +385,7 @@ def kept_plan(
 ) -> Plan:
     """The plan's file: where the user said, or beside the results under its own id."""
     about = re.sub(r"\?\S*", "", about).encode(errors="replace").decode()
-    with tempfile.TemporaryDirectory(prefix="tare-plan-") as folder:
+    with tempfile.TemporaryDirectory(prefix=prefix("plan")) as folder:
         where = os.path.join(folder, "plan.jsonl") if path is None else path
         plan = make_plan(units, where, task=task, base=base, about=about)
         plan = plan if path is not None else State(base).kept(plan)

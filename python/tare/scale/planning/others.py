@@ -9,6 +9,7 @@ from typing import Any
 
 from tare._version import __version__
 from tare.converting.naming import stem_of
+from tare.datasets.source import printable
 from tare.errors import UsageError
 from tare.scale.left import check_some
 from tare.scale.place import folder_uri
@@ -54,6 +55,10 @@ def plan_put(
     if store.startswith("memory:"):
         raise UsageError(f"{store}: each process has a store of its own in memory; name a folder or a server")
     store = _anywhere(store)
+    try:
+        store.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{printable(store, 400)}: a plan holds UTF-8, which this name is not") from None
     given = listed(sources)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
     before = len(left)

@@ -6,10 +6,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from tare.datasets.source import printable
 from tare.errors import PlanError, UsageError
 from tare.scale.left import Undone, any_undone
+from tare.scale.opening import special
 from tare.scale.place import (
     LocalPlace,
     Place,
@@ -20,7 +22,6 @@ from tare.scale.place import (
     place_of,
     said_by,
     shown,
-    special,
     split_uri,
 )
 
@@ -326,12 +327,13 @@ def _globbed(pattern: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
 
 
 def _split(pattern: str) -> tuple[str, str]:
-    """The folder before the first wild part, and the rest."""
+    """The folder before the first wild part, and the rest, which names are matched with."""
     scheme, mark, path = pattern.partition("://") if "://" in pattern else ("", "", pattern)
     parts = path.split("/")
     first = next(k for k, part in enumerate(parts) if _WILD.search(part))
     head = "/".join(parts[:first]) or ("/" if path.startswith("/") else "")
-    return f"{scheme}{mark}{head}", "/".join(parts[first:])
+    rest = "/".join(parts[first:])
+    return f"{scheme}{mark}{head}", unquote(rest, errors="surrogateescape") if scheme == "file" else rest
 
 
 def _translated(pattern: str) -> re.Pattern[str]:

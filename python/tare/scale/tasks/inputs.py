@@ -14,6 +14,7 @@ from tare.codec import Codec
 from tare.converting import objects
 from tare.errors import TareError, UsageError
 from tare.scale.failures import SourceChanged
+from tare.scale.opening import NotAFile, open_file
 from tare.scale.place import Entry, LocalPlace, Place, entry_of, hashed, local_path, shown, split_uri
 
 if TYPE_CHECKING:
@@ -78,9 +79,11 @@ def bytes_of(given: Mapping[str, Any]) -> bytes:
         with opened(given) as path, open(path, "rb") as file:
             return file.read()
     try:
-        plain = open(local_path(uri), "rb", buffering=0, opener=_at_once)
+        plain = open_file(local_path(uri), buffering=0)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"{shown(uri)}: is not there") from None
+    except NotAFile:
+        raise _changed(given, "since the plan was made") from None
     with plain:
         before = entry_of("", os.fstat(plain.fileno()))
         _compare(before, given, "since the plan was made")
@@ -93,11 +96,6 @@ def bytes_of(given: Mapping[str, Any]) -> bytes:
         if hasher.hexdigest() != given["hash"]:
             raise _changed(given, "since the plan was made")
     return data
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Opens without waiting: what is a pipe by now is told by its size or time, not by nobody writing to it."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 @contextlib.contextmanager
@@ -186,8 +184,10 @@ def _compare(found: Entry, given: Mapping[str, Any], when: str) -> None:
     """Whether a file is what the plan knows; of one that is known by its hash the time says nothing."""
     asked = ("etag",) if given.get("hash") else ("mtime_ns", "etag")
     known = {key: given[key] for key in asked if given.get(key, "") != ""}
-    if found.size != given.get("size", found.size) or any(
-        found.identity.get(key) != value for key, value in known.items()
+    if (
+        found.special
+        or found.size != given.get("size", found.size)
+        or any(found.identity.get(key) != value for key, value in known.items())
     ):
         raise _changed(given, when)
 
