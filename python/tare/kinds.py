@@ -183,6 +183,7 @@ def _to_arrow(obj: Any, now: str) -> pa.Table:
         raise Unsupported(
             f"a value of type {type(obj).__name__} is not a table: expected rows, columns or a data frame"
         )
+    _hold_names(obj)
     odd = next(
         (
             name
@@ -274,10 +275,15 @@ def _columns_of(records: list[Any]) -> dict[str, list[Any]]:
         if not isinstance(row, dict):
             raise Unsupported(f"a row of a table is a dict, not of type {type(row).__name__}")
         names.update(dict.fromkeys(row))
-    bad = _first(name for name in names if not isinstance(name, str))
-    if bad is not None:
-        raise Unsupported(f"the name of a column is text, not {type(bad).__name__}")
+    _hold_names(names)
     return {name: [row.get(name) for row in records] for name in names}
+
+
+def _hold_names(names: Iterable[Any]) -> None:
+    """Refuse names that are no text; None is one of them."""
+    for name in names:
+        if not isinstance(name, str):
+            raise Unsupported(f"the name of a column is text, not {type(name).__name__}")
 
 
 def _records_of(columns: dict[str, list[Any]], rows: int = 0) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ def compare_tables(original: Any, back: Any, *, limit: int = 20) -> Comparison:
     tally = Tally()
     rows_in, rows_out = original.num_rows, back.num_rows
     if rows_in != rows_out:
-        tally.add("(rows)", "lossy", str(rows_in), str(rows_out), "", count=abs(rows_in - rows_out))
+        tally.add("", "lossy", str(rows_in), str(rows_out), "", count=abs(rows_in - rows_out), side="rows")
         rows = min(rows_in, rows_out)
         original_cut, back_cut = original.slice(0, rows), back.slice(0, rows)
     else:
@@ -76,8 +76,8 @@ def compare_tables(original: Any, back: Any, *, limit: int = 20) -> Comparison:
     for i, j in _matched(original, back, names, tally):
         _column(original_cut.column(i), back_cut.column(j), names[i], tally)
         left, right = original.schema.field(i), back.schema.field(j)
-        _metadata(left.metadata, right.metadata, f"{names[i]} (metadata)", tally)
-    _metadata(original.schema.metadata, back.schema.metadata, "(metadata)", tally)
+        _metadata(left.metadata, right.metadata, names[i], tally)
+    _metadata(original.schema.metadata, back.schema.metadata, "", tally)
     return tally.comparison(rows_in, rows_out, limit, original.num_columns)
 
 
@@ -112,12 +112,13 @@ def _matched(original: Any, back: Any, names: list[str], tally: Tally) -> list[t
         # As many columns, some under another name at the same place: renamed, not gone.
         first = lost[0]
         tally.add(
-            "(column names)",
+            "",
             "lossy",
             show(before[first]),
             show(after[first]),
             f"column {first + 1}",
             count=len(lost),
+            side="column names",
         )
         pairs += [(at, at) for at in lost]
         extra = []
@@ -128,11 +129,11 @@ def _matched(original: Any, back: Any, names: list[str], tally: Tally) -> list[t
             )
     if extra:
         first = extra[0]
-        place = f"column {first + 1}"
-        tally.add("(columns)", "type", "(none)", f"{show(after[first])} added", place, count=len(extra))
+        added, place = f"{show(after[first])} added", f"column {first + 1}"
+        tally.add("", "type", "(none)", added, place, count=len(extra), side="columns")
     order = [j for _, j in sorted(pairs)]
     if order != sorted(order):
-        tally.add("(column order)", "type", show(before), show(after), "")
+        tally.add("", "type", show(before), show(after), "", side="column order")
     return sorted(pairs)
 
 
@@ -142,12 +143,12 @@ def _metadata(before: Any, after: Any, path: str, tally: Tally) -> None:
         if key.startswith(_BOOKKEEPING[:-1]) or key == _BOOKKEEPING[-1]:
             continue
         if key == b"ARROW:extension:name" and key not in after:
-            tally.add(path.replace("(metadata)", "(type)"), "type", show(value), "its storage type", "")
+            tally.add(path, "type", show(value), "its storage type", "", side="type")
         elif key == b"ARROW:extension:metadata" and key not in after:
             continue
         elif after.get(key) != value:
             now = show(after[key]) if key in after else "(missing)"
-            tally.add(path, "lossy", show({key: value}), now, "")
+            tally.add(path, "lossy", show({key: value}), now, "", side="metadata")
 
 
 # --- columns --------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ def _column(a: Any, b: Any, path: str, tally: Tally) -> None:
         return
     before = len(tally.found)
     _count(a, b, path, tally, cast=True)
-    if not any(name[0] == path for name in list(tally.found)[before:]):
+    if not any(key[:2] == (path, "") for key in list(tally.found)[before:]):
         tally.add(path, "type", str(a.type), str(b.type), "", count=max(1, len(a)))
 
 
@@ -218,20 +219,20 @@ def _count(a: Any, b: Any, path: str, tally: Tally, *, cast: bool) -> None:
     for start, left, right in _slices(a, b):
         found = find(left, right)
         kinds = (
-            (path, "lossy", found.value),
-            (f"{path} (NaN payload)", "lossy", found.payload),
-            (f"{path} (NaN sign)", "type", found.sign),
+            ("", "lossy", found.value),
+            ("NaN payload", "lossy", found.payload),
+            ("NaN sign", "type", found.sign),
         )
-        for name, verdict, mask in kinds:
+        for side, verdict, mask in kinds:
             if mask is None:
                 continue
             count = int(np.count_nonzero(mask))
-            if tally.known(name, verdict, count) is None:
+            if tally.known(path, verdict, count, side) is None:
                 row = int(np.argmax(mask))
                 in_, out = cell_text(left, row), cell_text(right, row)
                 if changed_type:
                     in_, out = f"{in_} ({left.type})"[:80], f"{out} ({right.type})"[:80]
-                tally.add(name, verdict, in_, out, f"row {start + row}", count=count)
+                tally.add(path, verdict, in_, out, f"row {start + row}", count=count, side=side)
 
 
 def cell_text(array: Any, row: int) -> str:
@@ -277,11 +278,11 @@ def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
             lost = both and kind.ordered and not storage_type(b.type).ordered
             tally.add(path, "lossy" if lost else "type", str(a.type), str(b.type), "", count=max(1, len(a)))
         elif not both:
-            tally.add(f"{path} (levels)", "lossy", "ordered", str(b.type), "")
+            tally.add(path, "lossy", "ordered", str(b.type), "", side="levels")
         return
     gone = _gone(levels, back) if len(levels) else 0
     verdict = "lossy" if gone or kind.ordered else "type"
-    tally.add(f"{path} (levels)", verdict, _shown(levels), _shown(back), "", count=max(1, gone))
+    tally.add(path, verdict, _shown(levels), _shown(back), "", count=max(1, gone), side="levels")
     if not both:
         tally.add(path, "type", str(a.type), str(b.type), "", count=max(1, len(a)))
 

@@ -86,7 +86,7 @@ def _equal(a: Any, b: Any) -> bool:
     try:
         if marshal.dumps(a, 2) != marshal.dumps(b, 2):
             return False
-    except ValueError:  # too deep, or a type that marshal does not know
+    except (ValueError, MemoryError):  # too deep, or a type that marshal does not know; in a set the latter
         return False
     return _holds_no_bytes(a) or (_types(a) | _types(b)) <= _TOLD_APART
 
@@ -194,10 +194,10 @@ class _Walk:
     def _map_against(self, a: Any, b: Any, pattern: str, where: Any, depth: int) -> None:
         b = b.of if isinstance(b, Other) else b
         if isinstance(b, dict | Pairs):
-            self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
+            self._note(pattern, "type", _kind(a), _kind(b), where, names=True, side="type")
             self.stack.append((a, b, pattern, where, 0, depth + 1))
         elif isinstance(b, list) and b and all(isinstance(p, _SEQUENCES) and len(p) == 2 for p in b):
-            self._note(f"{pattern} (type)", "type", "map", "list of pairs", where, names=True)
+            self._note(pattern, "type", "map", "list of pairs", where, names=True, side="type")
             self.stack.append((a, Pairs(tuple(p) for p in b), pattern, where, 0, depth + 1))
         else:
             self._note(pattern, "lossy", a, b, where)
@@ -207,7 +207,7 @@ class _Walk:
         if type(b).__name__ == "ndarray" and type(b).__module__ == "numpy":
             b = b.tolist()
         if isinstance(b, _SEQUENCES):
-            self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
+            self._note(pattern, "type", _kind(a), _kind(b), where, names=True, side="type")
             self.stack.append((a, b, pattern, where, 0, depth + 1))
         else:
             self._note(pattern, "lossy", a, b, where)
@@ -218,11 +218,11 @@ class _Walk:
         if not alike:
             self._note(pattern, "lossy", a, b, where)
         elif type(a) is not type(b):
-            self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
+            self._note(pattern, "type", _kind(a), _kind(b), where, names=True, side="type")
 
     def _attr_against(self, a: Attr, b: Any, pattern: str, where: Any, depth: int) -> None:
         if type(b) is not Attr:
-            self._note(f"{pattern} (attributes)", "lossy", a.attributes, "none", where)
+            self._note(pattern, "lossy", a.attributes, "none", where, side="attributes")
             self._pair(a.of, b, pattern, where, depth + 1)
             return
         self._pair(a.attributes, b.attributes, f"{pattern} (attributes)", where, depth + 1)
@@ -232,7 +232,7 @@ class _Walk:
 
     def _lists(self, a: Any, b: Any, pattern: str, where: Any, depth: int) -> None:
         if len(a) != len(b):
-            self._note(f"{pattern} (length)", "lossy", len(a), len(b), where)
+            self._note(pattern, "lossy", len(a), len(b), where, side="length")
         self._slices(a, b, 0, self._child(pattern, _ITEM), where, depth)
 
     def _slices(self, a: Any, b: Any, start: int, inner: str, where: Any, depth: int) -> None:  # noqa: PLR0917 - an entry of the stack
@@ -292,11 +292,9 @@ class _Walk:
         renamed = self._renamed(left, right)
         if renamed is not None:
             ordered, pairs = renamed
-            self._note(f"{pattern} (keys)", "type", left[0][0], pairs[0][1][0], where)
+            self._note(pattern, "type", left[0][0], pairs[0][1][0], where, side="keys")
             if not ordered:
-                self._note(
-                    f"{pattern} (key order)", "lossy", [k for k, _ in left], [k for k, _ in right], where
-                )
+                self._reordered(left, right, pattern, where)
             return [(item, other[1]) for item, other in pairs]
         unused: dict[Any, list[Any]] = {}
         for name, (_, value) in zip(ids_right, right, strict=True):
@@ -312,10 +310,11 @@ class _Walk:
             if unused.get(name):
                 unused[name].pop()
                 child = self._child(pattern, key)
-                self.tally.add(f"{child} (added)", "lossy", "(missing)", show(value), _where((where, key)))
+                place = _where((where, key))
+                self.tally.add(child, "lossy", "(missing)", show(value), place, side="added")
         wanted = set(kept)
         if kept != [name for name in ids_right if name in wanted]:
-            self._note(f"{pattern} (key order)", "lossy", [k for k, _ in left], [k for k, _ in right], where)
+            self._reordered(left, right, pattern, where)
         return out
 
     def _missing(self, item: tuple[Any, Any], pattern: str, where: Any) -> None:
@@ -344,15 +343,21 @@ class _Walk:
 
     # -- notes -------------------------------------------------------------------------------
 
-    def _note(self, path: str, verdict: str, a: Any, b: Any, where: Any, *, names: bool = False) -> None:
-        if self.tally.known(path, verdict) is None:
+    def _note(
+        self, path: str, verdict: str, a: Any, b: Any, where: Any, *, names: bool = False, side: str = ""
+    ) -> None:
+        if self.tally.known(path, verdict, side=side) is None:
             texts = (a, b) if names else (show(a), show(b))
-            self.tally.add(path, verdict, texts[0], texts[1], _where(where))
+            self.tally.add(path, verdict, texts[0], texts[1], _where(where), side=side)
+
+    def _reordered(self, left: list[Any], right: list[Any], pattern: str, where: Any) -> None:
+        before, after = ([key for key, _ in pairs] for pairs in (left, right))
+        self._note(pattern, "lossy", before, after, where, side="key order")
 
     def _nan(self, a: float, b: float, pattern: str, where: Any) -> None:
         """Another payload is a loss (R's NA is one); another sign alone means nothing."""
         verdict = "type" if f64_bits(a)[1:] == f64_bits(b)[1:] else "lossy"
-        self._note(f"{pattern} (NaN payload)", verdict, a, b, where)
+        self._note(pattern, verdict, a, b, where, side="NaN payload")
 
     def _child(self, pattern: str, key: Any) -> str:
         if len(pattern) > PATTERN_CHARACTERS:

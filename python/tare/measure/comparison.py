@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["RANK", "Change", "Comparison", "Tally", "show", "worst"]
+__all__ = ["RANK", "Change", "Comparison", "Tally", "column_of", "show", "worst"]
 
 RANK = {"same": 0, "type": 1, "lossy": 2}
 LIMIT_CHARACTERS = 80
+_ENDS = re.compile(
+    r"(.*?) ?\((?:class|column names|column order|columns|levels|metadata|names|NaN payload|NaN sign|row names|rows|type)\)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -18,12 +24,15 @@ class Change:
 
     Args:
         path: Column name or pattern, ``items[*].price``; a suffix in brackets
-            says which side of it changed: ``(type)``, ``(keys)``, ``(levels)``.
+            says which side of it changed: ``(type)``, ``(keys)``, ``(levels)``. That
+            of the whole table, ``(rows)``, stands alone.
         verdict: ``type`` or ``lossy``.
         count: Cells or values changed.
         in_: The first one as it went in, at most 80 characters, escaped.
         out: The same as it came back.
         at: Where the first one is: ``row 17`` or ``items[12].price``.
+        side: The suffix without its brackets; empty for the values themselves. A name
+            may end in the same brackets, so that the path does not tell.
     """
 
     path: str
@@ -32,6 +41,7 @@ class Change:
     in_: str
     out: str
     at: str = ""
+    side: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The change as the worker protocol writes it."""
@@ -42,6 +52,7 @@ class Change:
             "in": self.in_,
             "out": self.out,
             "at": self.at,
+            "side": self.side,
         }
 
 
@@ -79,6 +90,29 @@ class Comparison:
         return out
 
 
+def _suffixed(path: str, side: str) -> str:
+    if not side:
+        return path
+    return f"{path} ({side})" if path else f"({side})"
+
+
+def column_of(change: Mapping[str, Any]) -> str:
+    """The column of a table that a change is of; empty for one of the whole table.
+
+    Args:
+        change: As the record has it. Where none tells its side (older records, other languages), the ends that
+            tables have must do.
+
+    >>> column_of({"path": "Sea (levels)", "side": "levels"}), column_of({"path": "Sea (levels)", "side": ""})
+    ('Sea', 'Sea (levels)')
+    """
+    path, side = str(change.get("path") or ""), change.get("side")
+    if side is None:
+        ended = _ENDS.fullmatch(path)
+        return ended[1] if ended else path
+    return "" if side and path == f"({side})" else path.removesuffix(f" ({side})")
+
+
 def worst(verdicts: Any) -> str:
     """The worst of some verdicts; ``same`` for none.
 
@@ -100,28 +134,36 @@ class Tally:
 
     def __init__(self, most: int = 10_000) -> None:
         self.most = most
-        self.found: dict[tuple[str, str], list[Any]] = {}
+        self.found: dict[tuple[str, str, str], list[Any]] = {}
 
-    def add(self, path: str, verdict: str, in_: str, out: str, at: str, *, count: int = 1) -> None:
-        """Counts one change; the texts are kept only for the first of its kind."""
-        entry = self.known(path, verdict, count)
+    def add(
+        self, path: str, verdict: str, in_: str, out: str, at: str, *, count: int = 1, side: str = ""
+    ) -> None:
+        """Counts one change; the texts are kept only for the first of its kind.
+
+        An empty path with a side is that of the whole table.
+        """
+        entry = self.known(path, verdict, count, side)
         if entry is None:
             if len(self.found) >= self.most:
                 path = self.REST
-                if self.known(path, verdict, count) is not None:
+                if self.known(path, verdict, count, side) is not None:
                     return
-            self.found[path, verdict] = [count, in_, out, at]
+            self.found[path, side, verdict] = [count, in_, out, at]
 
-    def known(self, path: str, verdict: str, count: int = 1) -> list[Any] | None:
+    def known(self, path: str, verdict: str, count: int = 1, side: str = "") -> list[Any] | None:
         """Counts a change of a kind already met, or gives None."""
-        entry = self.found.get((path, verdict))
+        entry = self.found.get((path, side, verdict))
         if entry is not None:
             entry[0] += count
         return entry
 
     def comparison(self, items_in: int, items_out: int, limit: int, columns: int | None = None) -> Comparison:
         """The outcome, with at most ``limit`` changes."""
-        changes = [Change(path, verdict, *entry) for (path, verdict), entry in self.found.items()]
+        changes = [
+            Change(_suffixed(path, side), verdict, count, in_, out, at, side)
+            for (path, side, verdict), (count, in_, out, at) in self.found.items()
+        ]
         changes.sort(key=lambda change: (-RANK[change.verdict], -change.count))
         return Comparison(
             verdict=worst(change.verdict for change in changes),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tare.errors import UsageError
+from tare.measure.comparison import column_of
 
 __all__ = ["Condition", "allowed", "barred", "conditions", "kept", "losses"]
 
@@ -178,15 +179,16 @@ def kept(case: Mapping[str, Any]) -> str:
     verify = case.get("verify") or {}
     if not verify or case.get("status") == "unproven":
         return ""
-    bad = {
-        change.get("path")
-        for change in verify.get("changes") or ()
-        if change.get("verdict") in ("lossy", "refused")
-    }
+    changes = [
+        change for change in verify.get("changes") or () if change.get("verdict") in ("lossy", "refused")
+    ]
+    bad = {change.get("path") for change in changes}
     columns = verify.get("columns")
     mark = "?" if verify.get("unchecked") else ""
     if columns:
-        return f"{max(0, columns - len(bad)):,}/{columns:,}{mark}"
+        # Rows or metadata of the whole table count as one.
+        lost = {column_of(change) or change.get("path") for change in changes}
+        return f"{max(0, columns - len(lost)):,}/{columns:,}{mark}"
     if not bad:
         return f"all{mark}" if verify.get("verdict") in ("same", "type") else ""
     return f"{len(bad)} changed"

@@ -34,7 +34,7 @@ from tare.measure.exchange_moments import has_moments, with_rebuilt
 from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
 
-__all__ = ["OWN_NAMES", "as_columns", "exchange_tables", "nulls", "table_block"]
+__all__ = ["OWN_NAMES", "as_columns", "cells_of", "exchange_tables", "judge_columns", "nulls", "table_block"]
 
 OWN_NAMES = f"{OWN}'s columns"
 """Name of the cell that holds the names of the user's columns; a column's own is ``own data NAME``."""
@@ -84,7 +84,7 @@ def exchange_tables(
         UsageError: A codec of another format, or no such probe.
     """
     tables = _tables(only)
-    wanted = {name: _columns(table) for name, table in tables.items()}
+    wanted = {name: cells_of(table) for name, table in tables.items()}
     reason = _add_own(own, tables, wanted)
     folder = scratch.make(workdir)
     judged: dict[tuple[str, bool, bytes], dict[str, dict[str, Any]]] = {}
@@ -124,14 +124,14 @@ def _add_own(own: Any, tables: dict[str, Any], wanted: dict[str, dict[str, Any]]
         return ""
     try:
         table = convert(own, "arrow")
-        wanted[OWN] = _columns(table)
+        wanted[OWN] = cells_of(table)
     except TareError as error:
         return f"{OWN} was not exchanged: {' '.join(str(error).split())[:200]}"
     tables[OWN] = table
     return ""
 
 
-def _columns(table: Any) -> dict[str, Any]:
+def cells_of(table: Any) -> dict[str, Any]:
     """The table as it would come back if nothing changed."""
     from tare.kinds import convert
     from tare.tagged import from_tagged, to_tagged
@@ -201,10 +201,10 @@ def _held(
     if name == OWN:
         cells = {}
         for column, kept in wanted.items():
-            cells[f"{OWN} {column}"] = _judged(table, {column: kept}, _part(back, column))
+            cells[f"{OWN} {column}"] = judge_columns(table, {column: kept}, _part(back, column))
             seat.heed()
         return {OWN_NAMES: _named(list(wanted), list(back)), **cells}
-    cell = _judged(
+    cell = judge_columns(
         table,
         wanted,
         {key: found for key, found in back.items() if key != ROW},
@@ -247,7 +247,7 @@ def _named(wanted: list[str], back: list[str]) -> dict[str, Any]:
     }
 
 
-def _judged(table: Any, wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
+def judge_columns(table: Any, wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
     """What became of some columns of a table; `wanted` are their cells as they would come back unchanged."""
     import pyarrow as pa
 

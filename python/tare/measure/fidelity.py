@@ -57,7 +57,7 @@ def compare(original: Any, back: Any, *, kind: str, limit: int = 20) -> Comparis
 def _no_table(before: Any, what: str) -> Comparison:
     """What came back is no table at all: a decoder that swallowed its error, or gave something else."""
     rows, columns = before.num_rows, before.num_columns
-    change = Change("(whole)", "lossy", max(1, rows), f"table of {rows} x {columns}", what)
+    change = Change("(whole)", "lossy", max(1, rows), f"table of {rows} x {columns}", what, side="whole")
     return Comparison("lossy", rows, 0, (change,), columns)
 
 

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tare.measure.comparison import column_of
+
 if TYPE_CHECKING:
     from tare.measure.cost import Costed, Crossing, Profile
     from tare.measure.recommend import Choice
@@ -184,7 +186,7 @@ def came_back(case: Mapping[str, Any]) -> str:
     verify = case.get("verify") or {}
     columns, changes = verify.get("columns"), verify.get("changes") or ()
     lost = [change["path"] for change in changes if change.get("verdict") == "lossy"]
-    typed = [change["path"] for change in changes if change.get("verdict") == "type"]
+    typed = [change for change in changes if change.get("verdict") == "type"]
     said = ", says its own worker alone" if verify.get("unchecked") else ""
     if lost:
         return f"silently changed: {listed(lost)}"
@@ -198,13 +200,13 @@ def came_back(case: Mapping[str, Any]) -> str:
     return f"every value came back unchanged{said}"
 
 
-def _typed(paths: Sequence[str], columns: int | None) -> str:
+def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     """What came back as another type: columns, paths, or what lies beside the columns (``(metadata)``)."""
     if not columns:
-        return f"{len(paths)} path{'s' * (len(paths) > 1)} came back as another type, nothing lost"
-    changed = {path.partition(" (")[0] for path in paths if not path.startswith("(")}
+        return f"{len(changes)} path{'s' * (len(changes) > 1)} came back as another type, nothing lost"
+    changed = {column for change in changes if (column := column_of(change))}
     if not changed:
-        return f"all columns came back unchanged, but for {listed(paths)}"
+        return f"all columns came back unchanged, but for {listed([one['path'] for one in changes])}"
     return f"{min(len(changed), columns):,} of {columns:,} columns came back as another type, nothing lost"
 
 

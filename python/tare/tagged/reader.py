@@ -140,7 +140,7 @@ class _Reader:
         def finish(items: list[Any]) -> None:
             try:
                 made = frozenset(items) if host else set(items)
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 raise Unsupported("a set of values that Python cannot hash", path=path_text(path)) from error
             if len(made) != len(items):
                 raise Malformed("$set repeats a member", path=path_text(path))
@@ -257,5 +257,5 @@ class _Reader:
 def _unique(keys: list[Any]) -> bool:
     try:
         return len(set(keys)) == len(keys)
-    except TypeError:
+    except (TypeError, ValueError):  # NumPy's durations without a unit have no hash
         return False

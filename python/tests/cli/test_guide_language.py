@@ -175,6 +175,30 @@ def test_a_given_worker_is_not_believed_but_looked_at(
     assert "unchecked" not in cases["json:orjson"]["verify"]
 
 
+_RETURNS_WHAT_IT_LOADED = (
+    "sub parse { my ($data, $phase) = @_; ",
+    "sub parse { my ($data, $phase) = @_; return $value if $loaded && $phase eq 'decode'; ",
+)
+_ENCODES_NOTHING = ("$json->encode($value)", "'x'")
+
+
+@pytest.mark.parametrize("medium", ["memory", "file"])
+def test_a_worker_that_returns_what_it_loaded_keeps_nothing(root: Path, tmp_path: Path, medium: str) -> None:
+    """Its bytes hold nothing: a process that has them alone cannot decode them, and that ends the case."""
+    changes = (_RETURNS_WHAT_IT_LOADED, _ENCODES_NOTHING, _ALWAYS_SAME)
+    record = measure.run(
+        _WHOLE,
+        codecs=("json:perl", "json:orjson"),
+        media=(medium,),
+        time_s=6,
+        workers={"perl": f"perl {_worker(root, tmp_path, changes)}"},
+    ).record
+    cases = [one for one in record["cases"] if one["labels"]["codec"] == "json:perl"]
+    assert {one["status"] for one in cases} == {"error"}, cases
+    assert all(one["reason"].startswith("decode: in a process that loaded nothing: ") for one in cases)
+    assert {record["derived"]["cases"][one["key"]]["kept"] for one in cases} == {""}
+
+
 def _worker(root: Path, folder: Path, changes: Iterable[tuple[str, str]]) -> Path:
     """The guide's worker, changed."""
     need(shutil.which("perl"), "Perl is not installed")

@@ -254,3 +254,11 @@ def test_items_are_those_of_a_list_else_one() -> None:
     """The proof that something came back."""
     assert (3, 0) == (compare_values([1, 2, 3], []).items_in, compare_values([1, 2, 3], []).items_out)
     assert (1, 1) == (compare_values({"a": 1}, {}).items_in, compare_values({"a": 1}, {}).items_out)
+
+
+def test_sets_that_marshal_has_no_room_for_are_compared() -> None:
+    """Of values that it does not know it says in a set that memory is lacking."""
+    import numpy as np
+
+    odd = [{np.timedelta64(7, "M"), np.timedelta64(7, "as")}]
+    assert compare_values(odd, odd).verdict == "same"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tare.measure.compare_tables import compare_tables
-from tare.measure.exchange_tables import _columns, _judged
+from tare.measure.exchange_tables import cells_of, judge_columns
 
 DAY = dt.date(2024, 1, 1)
 DAYS = pa.array([DAY, None])
@@ -28,7 +28,7 @@ def at(*of: int, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
 
 def judged(column: Any, back: list[Any]) -> str:
     table = pa.table({"c": column})
-    return str(_judged(table, _columns(table), {"c": back}).get("verdict", "same"))
+    return str(judge_columns(table, cells_of(table), {"c": back}).get("verdict", "same"))
 
 
 REBUILT = [
@@ -95,7 +95,7 @@ def test_a_cell_with_more_or_less_than_it_had_is_lost(column: Any, back: list[An
 
 
 def test_cells_that_are_as_they_were_are_the_same() -> None:
-    assert judged(PAIR, _columns(pa.table({"c": PAIR}))["c"]) == "same"
+    assert judged(PAIR, cells_of(pa.table({"c": PAIR}))["c"]) == "same"
 
 
 FIVE = 5 * 3600

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tare.measure.compare_tables import compare_tables
+from tare.measure.comparison import column_of
 
 PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0x7FF80000000007A2))[0]
 MINUS_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000000))[0]
@@ -267,3 +268,14 @@ def test_memory_stays_bounded_when_everything_differs() -> None:
     found = compare_tables(before, after)
     assert [rows, rows] == [change.count for change in found.changes]
     assert pool.bytes_allocated() - start < 2**20
+
+
+def test_the_side_of_a_change_is_told_beside_its_path() -> None:
+    """A column may be called as the path of another one's metadata is."""
+    fields = [pa.field("a", pa.int64(), metadata={"unit": "km"}), pa.field("a (metadata)", pa.int64())]
+    before = pa.table([pa.array([1]), pa.array([2])], schema=pa.schema(fields))
+    found = compare_tables(before, pa.table({"a": [1], "a (metadata)": [3]}))
+    assert {("a (metadata)", "metadata", 1), ("a (metadata)", "", 1)} == {
+        (change.path, change.side, change.count) for change in found.changes
+    }
+    assert {"a", "a (metadata)"} == {column_of(change.as_dict()) for change in found.changes}

@@ -246,3 +246,11 @@ def _has(name: str) -> bool:
     import importlib.util
 
     return importlib.util.find_spec(name) is not None
+
+
+@pytest.mark.parametrize("name", [None, 1, True, ("a",)])
+def test_names_of_columns_are_texts(name: object) -> None:
+    """Of rows and of columns; None is a name too."""
+    for table in ({name: [1, 2]}, [{name: 1}]):
+        with pytest.raises(Unsupported, match="the name of a column is text, not "):
+            kinds.convert(table, "arrow")

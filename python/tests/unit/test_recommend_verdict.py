@@ -361,3 +361,19 @@ def test_a_failure_of_all_is_told_with_its_reason():
     assert (
         "1 failed: `json:stdlib` refuses the data: encode: ValueError: Circular reference detected." in said
     )
+
+
+def test_columns_with_brackets_in_their_names_are_columns():
+    """Two of them are two, and one of the whole table is told by its side."""
+    changes = [{"path": f"price ({unit})", "verdict": "type", "side": ""} for unit in ("EUR", "USD")]
+    case = {"verify": {"verdict": "type", "columns": 3, "changes": changes}}
+    assert "2 of 3 columns came back as another type, nothing lost" == wording.came_back(case)
+    case["verify"]["changes"] = [{"path": "(order)", "verdict": "type", "side": ""}]
+    assert "1 of 3 columns came back as another type, nothing lost" == wording.came_back(case)
+    case["verify"]["changes"] = [{"path": "(column order)", "verdict": "type", "side": "column order"}]
+    assert "all columns came back unchanged, but for (column order)" == wording.came_back(case)
+    lost = [
+        {"path": "a", "verdict": "lossy", "side": ""},
+        {"path": "a (metadata)", "verdict": "lossy", "side": "metadata"},
+    ]
+    assert "1/2" == kept({"verify": {"verdict": "lossy", "columns": 2, "changes": lost}})
