@@ -57,8 +57,8 @@ class Conversion:
         verified: Whether the result was read back and its values compared.
         same_bytes: Whether only the compression changed, so that the format's own bytes are those
             of the source. Their values are read only if verification was asked for.
-        changes: What a reader gets back other than it was: path, verdict (``type`` or
-            ``lossy``), from, to, count. Without verification only what the schemas tell.
+        changes: What a reader gets back other than it was: path, verdict (``type``, ``lossy``, or ``lost`` of
+            metadata), from, to, count. Without verification only what the schemas tell.
         losses: What an R object had and the result has not: path, kind, r, kept, count.
         notes: What the user should know.
     """

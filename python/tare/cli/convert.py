@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SHOWN = 8
+_WHAT = {"type": "type only", "lossy": "VALUES CHANGED", "lost": "lost"}
 _VERIFY = ("size", "hash", "decode")
 
 
@@ -171,7 +172,7 @@ def _report(done: Conversion, dst: str) -> None:
     click.echo(f"{printable(dst)}: {done.source} -> {done.to}{rows}  {sizes}{checked}", err=True)
     for change in done.changes[:_SHOWN]:
         count = "" if change["count"] is None else f"  {change['count']:,} values"
-        what = "type only" if change["verdict"] == "type" else "VALUES CHANGED"
+        what = _WHAT[change["verdict"]]
         said = f"  {printable(change['path'], 30)}: {change['from']} comes back as {change['to']}  ({what}{count})"
         click.echo(said, err=True)
     if len(done.changes) > _SHOWN:

@@ -1,4 +1,4 @@
-"""What a conversion changed, value by value: what went in beside what a reader gets back."""
+"""What a conversion changed: what went in beside what a reader gets back, by the rule of ``tare.fidelity``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from tare import kinds
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tare.fidelity.comparison import Comparison
+
 __all__ = ["document_changes", "schema_changes", "table_changes"]
 
 _MOST = 20
+# As many columns may come back otherwise.
+_MOST_OF_TABLES = 1000
 
 
 def schema_changes(before: pa.Schema, after: pa.Schema) -> list[dict[str, Any]]:
@@ -32,183 +36,74 @@ def schema_changes(before: pa.Schema, after: pa.Schema) -> list[dict[str, Any]]:
 
 
 def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
-    """Columns that came back with another type (``type``) or with other values (``lossy``).
+    """Columns that came back with another type (``type``) or with other values (``lossy``), and metadata that did not (``lost``).
 
-    ``type`` means: brought back to its old type the column is what it was.
+    ``type`` means: the column can be rebuilt by who knows the type that it had.
 
     Args:
         before: What was written.
         back: What a reader gives: a table of any kind, or a list of records.
+
+    >>> import pyarrow as pa
+    >>> table_changes(pa.table({"a": [1, 2**53 + 1]}), pa.table({"a": [1.0, 2.0**53]}))[0]["verdict"]
+    'lossy'
     """
-    import pyarrow as pa
+    from tare.fidelity.tables import compare_tables
 
     if kinds.kind_of(back) == "document":
-        names = before.column_names
         if not isinstance(back, list) or not all(isinstance(row, dict) for row in back):
             return [_change("", "lossy", "a table", type(back).__name__, None)]
         if not back and before.num_rows == 0:
-            return [_change(name, "type", str(kind), "unknown: no rows", 0) for name, kind in _types(before)]
-        arrays = []
-        for name in names:
-            try:
-                arrays.append(pa.array([row.get(name) for row in back]))
-            except (pa.ArrowException, TypeError, OverflowError):
-                arrays.append(pa.array([str(row.get(name)) for row in back]))
-        back = pa.table(arrays, names=names)
-    back = kinds.convert(back, "arrow")
-    if back.num_rows != before.num_rows:
-        return [
-            _change(
-                "",
-                "lossy",
-                f"{before.num_rows:,} rows",
-                f"{back.num_rows:,} rows",
-                abs(back.num_rows - before.num_rows),
-            )
-        ]
-    found = []
-    for k, field in enumerate(before.schema):
-        if k >= back.num_columns or back.schema.field(k).name != field.name:
-            found.append(_change(field.name, "lossy", str(field.type), "no such column", None))
-            continue
-        change = _column(field, before.column(k), back.column(k))
-        if change is not None:
-            found.append(change)
-    return found
+            return [
+                _change(field.name, "type", str(field.type), "unknown: no rows", 0) for field in before.schema
+            ]
+        back = _of_records(back, before.column_names)
+    return _told(compare_tables(_without_own(before), kinds.convert(back, "arrow"), limit=_MOST_OF_TABLES))
 
 
 def document_changes(before: Any, back: Any) -> list[dict[str, Any]]:
     """Values that came back as another type or value, at most twenty, by path.
 
     >>> document_changes({"a": (1, 2)}, {"a": [1, 2]})
-    [{'path': '$.a', 'verdict': 'type', 'from': 'tuple', 'to': 'list', 'count': 1}]
+    [{'path': 'a (type)', 'verdict': 'type', 'from': 'tuple', 'to': 'list', 'count': 1}]
     """
-    if _same_bytes(before, back):
-        return []
-    found: list[dict[str, Any]] = []
-    stack: list[tuple[str, Any, Any]] = [("$", before, back)]
-    while stack and len(found) < _MOST:
-        path, a, b = stack.pop()
-        if isinstance(a, dict) and isinstance(b, dict):
-            if list(a) != list(b):
-                found.append(_change(path, "lossy", f"keys {_short(list(a))}", f"keys {_short(list(b))}", 1))
-            stack.extend((f"{path}.{key}", value, b[key]) for key, value in a.items() if key in b)
-        elif isinstance(a, list | tuple) and isinstance(b, list | tuple):
-            if type(a) is not type(b):
-                found.append(_change(path, "type", type(a).__name__, type(b).__name__, 1))
-            if len(a) != len(b):
-                found.append(_change(path, "lossy", f"{len(a):,} items", f"{len(b):,} items", 1))
-            stack.extend((f"{path}[{k}]", x, y) for k, (x, y) in enumerate(zip(a, b, strict=False)))
-        elif not _same_leaf(a, b):
-            found.append(_change(path, _leaf_verdict(a, b), _short(a), _short(b), 1))
-    return found
+    from tare.fidelity.values import compare_values
+
+    return _told(compare_values(before, back, limit=_MOST))
 
 
-def _column(field: Any, before: Any, back: Any) -> dict[str, Any] | None:
+def _without_own(table: pa.Table) -> pa.Table:
+    """The table without what Tare notes of R's objects in metadata: its loss is told as one of theirs."""
     import pyarrow as pa
 
-    if back.type == before.type:
-        rows = _different(before, back)
-        if not rows:
-            return None
-        return _change(field.name, "lossy", _at(before, rows[0]), _at(back, rows[0]), len(rows), row=rows[0])
-    try:
-        restored = _restore(back, before.type)
-        rows = _different(before, restored)
-    except (pa.ArrowException, NotImplementedError, ValueError, TypeError, OverflowError):
-        return _change(field.name, "lossy", str(before.type), str(back.type), None)
-    if not rows:
-        return _change(field.name, "type", str(before.type), str(back.type), len(before))
-    return _change(field.name, "lossy", _at(before, rows[0]), _at(back, rows[0]), len(rows), row=rows[0])
+    def kept(found: Any) -> Any:
+        return {key: value for key, value in (found or {}).items() if not key.startswith(b"tare:")}
+
+    fields = [field.with_metadata(kept(field.metadata)) for field in table.schema]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, kept(table.schema.metadata)))
 
 
-def _restore(back: Any, wanted: Any) -> Any:
-    """The column in its old type, exactly or not at all."""
+def _of_records(records: list[dict[str, Any]], names: list[str]) -> pa.Table:
     import pyarrow as pa
 
-    if pa.types.is_null(wanted) and back.null_count == len(back):
-        return pa.chunked_array([pa.nulls(len(back))])
-    if pa.types.is_dictionary(back.type):
-        back = back.cast(back.type.value_type)
-    if pa.types.is_dictionary(wanted):
-        return _restore(back, wanted.value_type)
-    if pa.types.is_timestamp(wanted) and wanted.tz and pa.types.is_string(back.type):
-        return back.cast(pa.timestamp(wanted.unit, "UTC")).cast(wanted)
-    if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(back.type):
-        return back.cast(pa.timestamp(wanted.unit, back.type.tz)).cast(wanted)
-    return back.cast(wanted)
+    arrays = []
+    for name in names:
+        cells = [row.get(name) for row in records]
+        try:
+            arrays.append(pa.array(cells))
+        except (pa.ArrowException, TypeError, OverflowError):
+            arrays.append(pa.array([str(cell) for cell in cells]))
+    return pa.table(arrays, names=names)
 
 
-def _different(a: Any, b: Any) -> list[int]:
-    """Rows that differ; floats by their bits, so that NaN is NaN and -0.0 is not 0.0."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(a.type):
-        a = a.cast(a.type.value_type)
-    if pa.types.is_dictionary(b.type):
-        b = b.cast(b.type.value_type)
-    if pa.types.is_floating(a.type):
-        bits = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[a.type.bit_width]
-        a, b = (_bits(x, bits) for x in (a, b))
-    if a.equals(b):
-        return []
-    try:
-        same = pc.fill_null(pc.equal(a, b), False).to_numpy(zero_copy_only=False)
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return [k for k, (x, y) in enumerate(zip(a.to_pylist(), b.to_pylist(), strict=True)) if x != y]
-    both_null = pc.and_(pc.is_null(a), pc.is_null(b)).to_numpy(zero_copy_only=False)
-    return [int(k) for k in np.flatnonzero(~(same | both_null))]
-
-
-def _bits(column: Any, type_: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.chunked_array([chunk.view(type_) for chunk in column.chunks], type_)
-
-
-def _same_bytes(a: Any, b: Any) -> bool:
-    import marshal
-
-    try:
-        return marshal.dumps(a, 2) == marshal.dumps(b, 2)
-    except ValueError:
-        return False
-
-
-def _same_leaf(a: Any, b: Any) -> bool:
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, float):
-        return _same_bytes(a, b)
-    try:
-        return bool(a == b)
-    except Exception:  # a value's own comparison may do anything
-        return False
-
-
-def _leaf_verdict(a: Any, b: Any) -> str:
-    """``type`` if the value can be had back knowing its type alone."""
-    if isinstance(a, int | float) and isinstance(b, int | float) and bool not in (type(a), type(b)):
-        return "type" if a == b and not (a == 0 and str(a)[0] != str(b)[0]) else "lossy"
-    if isinstance(a, bytearray | memoryview) and isinstance(b, bytes):
-        return "type" if bytes(a) == b else "lossy"
-    return "lossy"
-
-
-def _types(table: pa.Table) -> list[tuple[str, Any]]:
-    return [(field.name, field.type) for field in table.schema]
-
-
-def _at(column: Any, row: int) -> str:
-    return _short(column[row].as_py())
-
-
-def _short(value: Any) -> str:
-    from tare.datasets.source import printable
-
-    return printable(repr(value), 60)
+def _told(found: Comparison) -> list[dict[str, Any]]:
+    return [
+        _change(
+            one.path, "lost" if one.side == "metadata" else one.verdict, one.in_, one.out, one.count,
+            row=int(one.at[4:]) if one.at.startswith("row ") else None,
+        )
+        for one in found.changes
+    ]  # fmt: skip
 
 
 def _change(

@@ -60,13 +60,7 @@ Proof: what came back
     exchange        what one codec writes and another reads, across languages
     exchange_tables  the same for tables, column by column
     exchange_moments  its days, times and durations that came back as another type
-    fidelity        encodes, decodes and judges
-    compare_tables  a table with what came back
-    compare_values  a document with what came back
-    comparison      what such a comparison says
-    column_casts    brings a column back to its type
-    column_masks    which rows differ
-    rebuild         whether a value can be rebuilt from another
+    fidelity        encodes, decodes and judges, by the rule of ``tare.fidelity``
     hooks           options that keep more
     probes          single values that formats lose
     probe_columns   columns that formats lose

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tare.errors import UsageError
-from tare.measure.comparison import column_of
+from tare.fidelity.comparison import column_of
 
 __all__ = ["Condition", "allowed", "barred", "conditions", "kept", "losses"]
 

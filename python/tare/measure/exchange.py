@@ -433,7 +433,7 @@ def _cell(
     judged: dict[tuple[str, bytes], dict[str, Any]],
 ) -> dict[str, Any]:
     """What the reader made of one value that was written; `judged` has what readers handed back before."""
-    from tare.measure.comparison import show
+    from tare.fidelity.comparison import show
     from tare.tagged import from_tagged
 
     kept = name == OWN
@@ -457,7 +457,7 @@ def _cell(
 
 
 def _judged(value: Any, back: Any, shown: str, *, kept: bool) -> dict[str, Any]:
-    from tare.measure.comparison import show
+    from tare.fidelity.comparison import show
     from tare.measure.fidelity import compare
 
     found = compare(value, back, kind="document", limit=5)

@@ -229,7 +229,7 @@ def _named(wanted: list[str], back: list[str]) -> dict[str, Any]:
 
     The verdict is that of the same names when a table is weighed: only one that is gone is lost.
     """
-    from tare.measure.comparison import show
+    from tare.fidelity.comparison import show
 
     if wanted == back:
         return {"outcome": "same", "in": ""}
@@ -329,7 +329,7 @@ def _low_word(cell: float) -> int:
 
 
 def _shown(columns: Mapping[str, Any], names: Sequence[str]) -> str:
-    from tare.measure.comparison import show
+    from tare.fidelity.comparison import show
 
     if len(names) == 1 and names[0] == "c":
         return show(columns["c"])

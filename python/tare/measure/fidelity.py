@@ -1,7 +1,7 @@
 """Fidelity: what ``decode(encode(x))`` kept, changed or refused.
 
-Two questions. ``compare`` asks it of the user's whole data, after the decode that
-is timed. ``probe`` asks it of single values that formats are known to lose; it
+Two questions. ``compare``, of ``tare.fidelity``, asks it of the user's whole data, after the
+decode that is timed. ``probe`` asks it of single values that formats are known to lose; it
 runs in the worker and only reports what came back, ``judge`` gives the verdict in
 the parent, so workers of all languages are judged by one rule.
 """
@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Malformed, MissingLibrary, TareError, Unsupported, UsageError, WorkerError
-from tare.measure.comparison import Change, Comparison, show, worst
+from tare.fidelity import compare
+from tare.fidelity.comparison import show, worst
 from tare.measure.probes import get, probes
 
 if TYPE_CHECKING:
@@ -25,40 +26,6 @@ HEX_BYTES = 256
 _DEATHS = 12
 # Formats that hold a sequence of documents: a probe is their only one.
 _SEQUENCES = frozenset({"ndjson"})
-
-
-def compare(original: Any, back: Any, *, kind: str, limit: int = 20) -> Comparison:
-    """What ``back`` kept of ``original``, on the whole data.
-
-    Args:
-        original: The document or table that was encoded.
-        back: What decoding gave, in whatever kind the library gives.
-        kind: ``document`` or ``table``; tables are brought to Arrow first.
-        limit: Most changes in the answer; the worst come first.
-
-    >>> compare([1.0], [1], kind="document").verdict
-    'type'
-    """
-    if kind == "table":
-        from tare.kinds import convert
-        from tare.measure.compare_tables import compare_tables
-
-        before = convert(original, "arrow")
-        try:
-            after = convert(back, "arrow")
-        except TareError as error:
-            return _no_table(before, f"{show(back, 40)}: {error}"[:80])
-        return compare_tables(before, after, limit=limit)
-    from tare.measure.compare_values import compare_values
-
-    return compare_values(original, back, limit=limit)
-
-
-def _no_table(before: Any, what: str) -> Comparison:
-    """What came back is no table at all: a decoder that swallowed its error, or gave something else."""
-    rows, columns = before.num_rows, before.num_columns
-    change = Change("(whole)", "lossy", max(1, rows), f"table of {rows} x {columns}", what, side="whole")
-    return Comparison("lossy", rows, 0, (change,), columns)
 
 
 # --- in the worker --------------------------------------------------------------------------
@@ -325,7 +292,7 @@ def _shown(item: Any, out: Any) -> str:
 
 def _table_text(table: Any) -> str:
     """The columns of a small table: name, type and cells, cut to 160 characters."""
-    from tare.measure.compare_tables import cell_text
+    from tare.fidelity.tables import cell_text
     from tare.measure.probe_columns import ROW
 
     parts = []
@@ -366,7 +333,7 @@ def repro(codec: str, item: Any) -> str:
         f"probes.encoded('{item.name}', '{format_id}')" if item.encoded else f"tare.encode({given}, '{text}')"
     )
     code = (
-        f"import tare; from tare.measure import comparison, probes; x = probes.value('{item.name}', '{item.set}'); "
+        f"import tare; from tare.fidelity import comparison; from tare.measure import probes; x = probes.value('{item.name}', '{item.set}'); "
         f"print(comparison.show(x)); b = {source}; print(bytes(b[:256])); "
         f"print(comparison.show(tare.decode(b, '{text}', trust=True)))"
     )

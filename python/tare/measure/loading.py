@@ -135,7 +135,7 @@ def _changed_in_r(table: Any) -> tuple[str, str]:
         The first column whose values R holds as others, with the first such value, and the first of which nothing
         can be said.
     """
-    from tare.measure.compare_tables import compare_tables
+    from tare.fidelity.tables import compare_tables
 
     # By position: two columns may have one name.
     asked = table.select(

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import EncodeError, Limit, TareError, Unsupported, WorkerError
+from tare.fidelity.comparison import Change, column_of
 from tare.measure import scratch
-from tare.measure.comparison import Change, column_of
 from tare.tagged.stand_ins import Attr, Factor, Other, Pairs
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def _without_lists(lost: list[dict[str, Any]], original: Any) -> list[dict[str, 
     """
     import pyarrow as pa
 
-    from tare.measure.column_masks import holds
+    from tare.fidelity.column_masks import holds
 
     kinds = dict(zip(original.column_names, original.schema.types, strict=True))
     left = [

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from tare.measure.comparison import RANK, worst
+from tare.fidelity.comparison import RANK, worst
 
 __all__ = ["hold_form", "parse_reply"]
 

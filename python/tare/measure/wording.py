@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tare.measure.comparison import column_of
+from tare.fidelity.comparison import column_of
 
 if TYPE_CHECKING:
     from tare.measure.cost import Costed, Crossing, Profile

@@ -19,7 +19,7 @@ from planted_reader import planted_reader
 from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.errors import UsageError
-from tare.measure.compare_tables import compare_tables
+from tare.fidelity.tables import compare_tables
 from tare.measure.exchange import OWN, ends_of, shared_formats, summary
 from tare.measure.exchange_tables import OWN_NAMES, _named, exchange_tables, table_block
 from tare.measure.record_schema import SCHEMA, check

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.measure.column_casts import cast_differences
-from tare.measure.compare_tables import compare_tables
+from tare.fidelity.column_casts import cast_differences
+from tare.fidelity.tables import compare_tables
 
 DAY_S = 86_400
 EPOCH = dt.datetime(1970, 1, 1)

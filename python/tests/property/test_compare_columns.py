@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.measure.compare_tables import compare_tables
+from tare.fidelity.tables import compare_tables
 
 bits = st.binary(min_size=8, max_size=8).map(lambda data: struct.unpack("<d", data)[0])
 doubles = st.sampled_from([0.0, -0.0, 1.0, float("nan"), float("inf")]) | bits

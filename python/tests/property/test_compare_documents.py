@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.measure.compare_values import compare_values
+from tare.fidelity.values import compare_values
 
 bits = st.binary(min_size=8, max_size=8).map(lambda data: struct.unpack("<d", data)[0])
 special = st.sampled_from(

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tare.measure.compare_tables import compare_tables
+from tare.fidelity.tables import compare_tables
 
 NAN = float("nan")
 FAR = 2**61

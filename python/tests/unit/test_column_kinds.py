@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tare.measure.column_masks import whole
-from tare.measure.compare_tables import compare_tables
+from tare.fidelity.column_masks import whole
+from tare.fidelity.tables import compare_tables
 
 ROWS = 4
 NAN = float("nan")

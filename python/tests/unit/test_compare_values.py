@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from tare.measure.compare_values import compare_values, equal_bytes
-from tare.measure.comparison import show
+from tare.fidelity.comparison import show
+from tare.fidelity.values import compare_values, equal_bytes
 from tare.tagged import Attr, Pairs
 
 BERLIN = ZoneInfo("Europe/Berlin")

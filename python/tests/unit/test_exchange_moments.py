@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tare.measure.compare_tables import compare_tables
+from tare.fidelity.tables import compare_tables
 from tare.measure.exchange_tables import cells_of, judge_columns
 
 DAY = dt.date(2024, 1, 1)

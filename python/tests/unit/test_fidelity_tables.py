@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tare.measure.compare_tables import compare_tables
-from tare.measure.comparison import column_of
+from tare.fidelity.comparison import column_of
+from tare.fidelity.tables import compare_tables
 
 PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0x7FF80000000007A2))[0]
 MINUS_NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000000))[0]

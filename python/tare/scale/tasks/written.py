@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Written", "write_rows"]
 
 _EXACT = ("arrow", "parquet")
+_HOLD_TYPES = (*_EXACT, "orc")
 _NO_NAN = ("ndjson", "json")
 _NESTED_DEPTH = 8
 
@@ -189,10 +190,16 @@ def _lost_floats(codec: Codec) -> bool:
 
 
 def _lost_types(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
-    """Columns of which the type alone tells that they change: maps have no form in what is not Arrow's own."""
-    if codec.format_id in _EXACT:
+    """Columns of which the type alone tells that they change: maps and the order of categories have no form in text."""
+    import pyarrow as pa
+
+    if codec.format_id in _HOLD_TYPES or objects.writes(codec):
         return []
-    return [_change(field.name, str(field.type), "another type") for field in schema if _has_map(field.type)]
+    maps = [_change(field.name, str(field.type), "another type") for field in schema if _has_map(field.type)]
+    ordered = (field for field in schema if pa.types.is_dictionary(field.type) and field.type.ordered)
+    return maps + [
+        _change(f"{field.name} (levels)", "ordered", "values without an order") for field in ordered
+    ]
 
 
 def _change(path: str, before: str, after: str) -> dict[str, Any]:

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tare.measure.column_casts import alike, cast_differences
-from tare.measure.column_masks import (
+from tare.fidelity.column_casts import alike, cast_differences
+from tare.fidelity.column_masks import (
     INTEGERS,
     as_pairs,
     decoded,
@@ -30,7 +30,7 @@ from tare.measure.column_masks import (
     storage,
     whole,
 )
-from tare.measure.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
+from tare.fidelity.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
 
 __all__ = ["cell_text", "compare_tables"]
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from itertools import count, repeat
 from typing import Any
 
-from tare.measure.comparison import Comparison, Tally, show
-from tare.measure.rebuild import rebuilt, verdict_of
+from tare.fidelity.comparison import Comparison, Tally, show
+from tare.fidelity.rebuild import rebuilt, verdict_of
 from tare.tagged.scalars import f64_bits
 from tare.tagged.stand_ins import Attr, Other, Pairs
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tare.measure.column_masks import (
+from tare.fidelity.column_masks import (
     Differences,
     as_pairs,
     decoded,
@@ -25,10 +25,10 @@ from tare.measure.column_masks import (
     storage,
     whole,
 )
-from tare.measure.rebuild import verdict_of
+from tare.fidelity.rebuild import verdict_of
 
 if TYPE_CHECKING:
-    from tare.measure.column_masks import Mask
+    from tare.fidelity.column_masks import Mask
 
 __all__ = ["alike", "cast_differences"]
 

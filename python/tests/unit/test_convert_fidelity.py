@@ -1,0 +1,82 @@
+"""`tare.convert` judges what comes back by the rule that measuring goes by: what can be rebuilt is no loss, what cannot is one."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+import tare
+from tare.converting.changes import document_changes, table_changes
+from tare.errors import EncodeError
+from tare.fidelity import compare
+
+
+def ordered(values, levels):
+    return pa.DictionaryArray.from_arrays(pa.array(values, pa.int8()), levels, ordered=True)
+
+
+KEPT = {
+    "times": (pa.table({"n": [1, 2], "t": pa.array([dt.time(1, 2, 3), None], pa.time64("us"))}), ["csv", "ndjson", "json", "cbor"]),
+    "nan in lists": (pa.table({"l": [[1.0, float("nan")], [2.0]]}), ["arrow", "orc", "rds", "cbor", "msgpack"]),
+    "nan in structs": (pa.table({"s": [{"a": float("nan")}, None]}), ["arrow", "cbor"]),
+    "bytes": (pa.table({"b": [b"abc", b"\xff\0"]}), ["json", "ndjson"]),
+    "lengths of time": (pa.table({"d": pa.array([1, 2], pa.duration("us"))}), ["json", "msgpack"]),
+    "maps": (pa.table({"m": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64()))}), ["rds", "orc"]),
+    "categories": (pa.table({"c": pa.array(["x", "y", "x"]).dictionary_encode()}), ["csv", "json", "parquet:polars"]),
+}  # fmt: skip
+LOST = {
+    "an order": (pa.table({"o": ordered([0, 1], ["lo", "hi"])}), ["csv", "ndjson", "json", "parquet:polars"]),
+    "a level": (pa.table({"o": pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), ["a", "b", "c"])}), ["csv", "json"]),
+    "nan": (pa.table({"l": [[1.0, float("nan")], [2.0]]}), ["ndjson", "json:orjson"]),
+}  # fmt: skip
+
+
+def _each(cases):
+    return [pytest.param(table, codec, id=f"{name}-{codec}") for name, (table, codecs) in cases.items() for codec in codecs]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "codec"), _each(KEPT))
+def test_what_can_be_rebuilt_is_no_loss(tmp_path, table, codec):
+    done = tare.convert(table, tmp_path / "out", codec=codec)
+    assert done.verified
+    assert {change["verdict"] for change in done.changes} <= {"type"}
+
+
+@pytest.mark.parametrize(("table", "codec"), _each(LOST))
+def test_what_cannot_be_rebuilt_is_refused(tmp_path, table, codec):
+    with pytest.raises(EncodeError, match="would change"):
+        tare.convert(table, tmp_path / "out", codec=codec)
+    assert list(tmp_path.iterdir()) == []
+    done = tare.convert(table, tmp_path / "out", codec=codec, allow_loss=True)
+    assert "lossy" in {change["verdict"] for change in done.changes}
+
+
+@pytest.mark.parametrize(
+    ("before", "back"),
+    [
+        ([[-0.0]], [[0.0]]),
+        ([Decimal("1.10")], [1.1049]),
+        ([True], [5]),
+        ([dt.date(2020, 1, 1)], [dt.datetime(2020, 1, 1, 12)]),
+        ([dt.date(2020, 1, 1)], [dt.datetime(2020, 1, 1)]),
+        ([1], [1.0]),
+    ],
+)
+def test_columns_are_judged_as_when_they_are_measured(before, back):
+    before, back = pa.table({"a": pa.array(before)}), pa.table({"a": pa.array(back)})
+    wanted = compare(before, back, kind="table").verdict
+    assert {change["verdict"] for change in table_changes(before, back)} == {wanted}
+
+
+def test_documents_are_judged_as_when_they_are_measured():
+    assert document_changes({"b": b"abc"}, {"b": "YWJj"})[0]["verdict"] == "type"
+    assert document_changes({"b": b"abc"}, {"b": "abd"})[0]["verdict"] == "lossy"
+
+
+def test_metadata_that_does_not_come_back_is_told_and_is_no_reason_to_refuse(tmp_path):
+    table = pa.table({"a": [1]}).replace_schema_metadata({"crs": "EPSG:4326"})
+    done = tare.convert(table, tmp_path / "out.csv")
+    assert [(change["path"], change["verdict"]) for change in done.changes] == [("(metadata)", "lost")]
