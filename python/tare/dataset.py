@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import kinds
 from tare.datasets import footprint, objects, sampling, saving, summary
+from tare.datasets.levels import levels_of_part
 from tare.datasets.opening import Loaded, Options, load
 from tare.datasets.saving import load_saved
 from tare.datasets.source import Source, find, free_memory
@@ -209,6 +210,7 @@ class Dataset:
             rows, nbytes = saving.save_batches(data.to_batches(), data.schema, path)
             digest = self.hash()
         else:
+            data = levels_of_part(data, mask)
             rows, nbytes = saving.save_batches(sampling.masked(data, mask), data.schema, path)
             footprint.give_back()
             digest = saving.hash_columns(data.schema, sampling.masked_columns(data, mask))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
+from tare.datasets.levels import levels_of_part
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,8 +58,11 @@ def table(data: pa.Table, size: float, *, how: str = "random", seed: int = 0) ->
     if wanted == data.num_rows:
         return data
     if how == "head":
-        return data.slice(0, wanted)
-    return data.filter(_booleans(_mask(data, wanted, how, seed)))
+        import numpy as np
+
+        return levels_of_part(data, np.arange(data.num_rows) < wanted).slice(0, wanted)
+    mask = _mask(data, wanted, how, seed)
+    return levels_of_part(data, mask).filter(_booleans(mask))
 
 
 def drawn_mask(data: pa.Table, size: float, *, seed: int = 0) -> np.ndarray[Any, Any] | None:

@@ -27,6 +27,7 @@ __all__ = ["rebuilt", "same", "verdict_of"]
 
 EXACT_INT = 2**53
 _BY_EQUALITY = frozenset({str, int, bool, bytes, bytearray, type(None), uuid.UUID, dt.date, dt.timedelta})
+_MIDNIGHT = re.compile(r"|[T ]00:00:00(?:\.0{1,9})?(?:Z|\+00:00)?")
 _UTC_NAMES = frozenset({"UTC", "Etc/UTC", "+00:00", "GMT", "Etc/GMT", "Zulu", "Etc/Zulu", "UCT", "Etc/UCT"})
 
 
@@ -212,8 +213,8 @@ def _date(a: dt.date, b: Any) -> bool:
         at_utc = b.tzinfo is None or zone_of(b) in _UTC_NAMES
         return at_utc and b.replace(tzinfo=None) == dt.datetime.combine(a, dt.time())
     if _text(b):
-        midnight = f"{a.isoformat()} 00:00:00"
-        return b.replace("T", " ") in (a.isoformat(), midnight, f"{midnight}Z", f"{midnight}+00:00")
+        day = a.isoformat()
+        return b.startswith(day) and _MIDNIGHT.fullmatch(b[len(day) :]) is not None
     if type(b).__name__ == "datetime64":
         return str(b.astype("M8[D]")) == a.isoformat() and b == b.astype("M8[D]")
     return False

@@ -51,7 +51,7 @@ def is_over(one: os.DirEntry[str]) -> bool:
 
 
 def sweep(folder: str, is_over: Callable[[os.DirEntry[str]], bool]) -> int:
-    """Remove what is over in a folder, which need not be there; how many files.
+    """Remove what is over in a folder, which need not be there, nor be this user's to read; how many files.
 
     Args:
         folder: Of attempts.
@@ -60,7 +60,7 @@ def sweep(folder: str, is_over: Callable[[os.DirEntry[str]], bool]) -> int:
     try:
         with os.scandir(folder) as found:
             attempts = list(found)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return 0
     removed = 0
     for one in attempts:

@@ -173,3 +173,13 @@ def test_a_process_that_hides_is_alive(
 
     monkeypatch.setattr("builtins.open", hidden)
     assert scale.clean(str(tmp_path)) == 0
+
+
+def test_a_folder_that_may_not_be_read_is_not_swept(monkeypatch: pytest.MonkeyPatch, passing: Path) -> None:
+    """A temporary folder of mode 1733: files are made there, and nobody lists them. Root lists all, so `scandir` refuses here."""
+
+    def refused(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("tare.scale.attempts.os.scandir", refused)
+    assert temporary.sweep_temporary() == 0

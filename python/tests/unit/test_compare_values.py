@@ -66,6 +66,7 @@ TYPE = [
     (NOON.date(), dt.datetime(2021, 3, 4, tzinfo=UTC)),
     (NOON.date(), dt.datetime(2021, 3, 4, tzinfo=ZoneInfo("Etc/UTC"))),
     (NOON.date(), "2021-03-04T00:00:00Z"),
+    (NOON.date(), "2021-03-04T00:00:00.000Z"),
     (NOON.date(), "2021-03-04 00:00:00+00:00"),
     (dt.time(1, 2, 3), "01:02:03"),
     (dt.timedelta(days=-1, microseconds=3), "-P0DT23H59M59.999997S"),

@@ -1,0 +1,68 @@
+"""Levels of categories in a part of the data.
+
+A part keeps the levels that its rows have, and those that no row of the whole has, which are data of their own. A level
+whose rows are all outside the part goes with them: else what a format did to the part would be told as a loss that
+it does not do to the whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+__all__ = ["levels_of_part"]
+
+
+def levels_of_part(data: pa.Table, mask: np.ndarray[Any, Any]) -> pa.Table:
+    """The table with the levels that some of its rows keep; the other rows of such a column may become null.
+
+    Args:
+        data: The whole table.
+        mask: True for each row that the part has.
+
+    >>> import numpy as np
+    >>> import pyarrow as pa
+    >>> codes = pa.DictionaryArray.from_arrays([0, 1, 0], ["a", "b", "in no row"])
+    >>> part = levels_of_part(pa.table({"k": codes}), np.array([True, False, True]))
+    >>> part["k"].chunk(0).dictionary.to_pylist()
+    ['a', 'in no row']
+    """
+    import pyarrow as pa
+
+    for at, field in enumerate(data.schema):
+        if pa.types.is_dictionary(field.type):
+            data = data.set_column(at, field, _pruned(data.column(at), mask))
+    return data
+
+
+def _pruned(column: Any, mask: np.ndarray[Any, Any]) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        column = column.unify_dictionaries()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # levels of nested types
+        return column
+    if not column.num_chunks:
+        return column
+    levels = column.chunk(0).dictionary
+    whole, part = np.zeros(len(levels), bool), np.zeros(len(levels), bool)
+    at = 0
+    for chunk in column.chunks:
+        codes = chunk.indices
+        whole[codes.drop_null().to_numpy()] = True
+        part[codes.filter(pa.array(mask[at : at + len(chunk)])).drop_null().to_numpy()] = True
+        at += len(chunk)
+    kept = part | ~whole
+    if kept.all():
+        return column
+    new = pa.array(np.where(kept, np.cumsum(kept) - 1, 0), column.type.index_type, mask=~kept)
+    left = levels.filter(pa.array(kept))
+    chunks = [
+        pa.DictionaryArray.from_arrays(new.take(chunk.indices), left, ordered=column.type.ordered)
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, column.type)
