@@ -58,7 +58,7 @@ class Conversion:
         same_bytes: Whether only the compression changed, so that the format's own bytes are those
             of the source. Their values are read only if verification was asked for.
         changes: What a reader gets back other than it was: path, verdict (``type``, ``lossy``, or ``lost`` of
-            metadata), from, to, count. Without verification only what the schemas tell.
+            metadata), from, to, count. Without verification only what the types tell.
         losses: What an R object had and the result has not: path, kind, r, kept, count.
         notes: What the user should know.
     """
@@ -410,6 +410,8 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     found: list[dict[str, Any]] = []
     if verify:
         found = _verify(data, encoded, codec, job)
+    elif data.kind == "table" and not left_out:
+        found = _allowed(changes.type_losses(data.value.schema, codec), codec, job)
     notes = [*data.notes, *objects.notes_of(codec)]
     if not verify:
         notes.append(
@@ -458,6 +460,15 @@ def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict
         if data.kind == "table"
         else _document_changes(data.value, back)
     )
+    return _allowed(found, codec, job)
+
+
+def _allowed(found: list[dict[str, Any]], codec: Codec, job: _Job) -> list[dict[str, Any]]:
+    """The same changes.
+
+    Raises:
+        EncodeError: A value changes, and no loss is allowed.
+    """
     lossy = [change for change in found if change["verdict"] == "lossy"]
     if lossy and not job.allow_loss:
         first = lossy[0]
@@ -527,6 +538,7 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:
     import pyarrow as pa
 
+    found = _allowed(changes.type_losses(schema, job.codec), job.codec, job)
     count = 0
     with _opened(job) as file:
         counted = Counted(file)
@@ -548,7 +560,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
         "converted batch by batch and not verified; --verify reads it back",
     ]
     return Conversion(
-        source.format, str(job.codec), count, source.size, counted.count, True, False, False, [], [], notes
+        source.format, str(job.codec), count, source.size, counted.count, True, False, False, found, [], notes
     )
 
 

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["MEMORY_KINDS", "convert", "count_items", "kind_of", "memory_kind", "resident_bytes"]
+__all__ = ["MEMORY_KINDS", "column_of", "convert", "count_items", "kind_of", "memory_kind", "resident_bytes"]
 
 MEMORY_KINDS = ("python", "records", "columns", "arrow", "pandas", "polars", "numpy")
+_MOST_DEPTH = 100
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
     ("pandas", "DataFrame"): "pandas",
@@ -198,24 +199,60 @@ def _to_arrow(obj: Any, now: str) -> pa.Table:
             "a list of objects is a table of rows",
             path=str(odd),
         )
-    arrays = [_array(name, values) for name, values in obj.items()]
+    arrays = [column_of(name, values) for name, values in obj.items()]
     if len({len(array) for array in arrays}) > 1:
         raise Unsupported("the columns of a table have one length; these have several")
     return pa.Table.from_arrays(arrays, names=list(obj))
 
 
-def _array(name: str, values: list[Any]) -> Any:
+def column_of(name: str, values: list[Any]) -> Any:
+    """An Arrow array of Python values, of the type that they have in common.
+
+    Args:
+        name: Of the column, for errors.
+        values: Its cells, None for null.
+
+    Raises:
+        EncodeError: They have none.
+
+    >>> column_of("n", [2**63, None]).type
+    DataType(uint64)
+    """
     import pyarrow as pa
 
     try:
         return pa.array(values, _finest(values))
     except OverflowError as error:
-        if all(value is None or (type(value) is int and 0 <= value < 2**64) for value in values):
-            return pa.array(values, pa.uint64())
-        raise EncodeError(f"column {name[:80]!r}: its integers need more than 64 bits", path=name) from error
+        try:
+            return pa.array(values, _with_uint64(values))
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            said = f"column {name[:80]!r}: its integers need more than 64 bits"
+            raise EncodeError(said, path=name) from error
     except (pa.ArrowException, TypeError, ValueError) as error:
         text = str(error)[:200]
         raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
+
+
+def _with_uint64(values: list[Any], depth: int = 0) -> Any:
+    """The type of values some of whose integers, at whatever depth, need all 64 bits: Arrow alone takes int64.
+
+    >>> import pyarrow as pa
+    >>> _with_uint64([[2**63], None, []])
+    ListType(list<item: uint64>)
+    """
+    import pyarrow as pa
+
+    there = [value for value in values if value is not None]
+    if there and depth < _MOST_DEPTH and all(isinstance(value, list | tuple) for value in there):
+        return pa.list_(_with_uint64([item for value in there for item in value], depth + 1))
+    if there and depth < _MOST_DEPTH and all(isinstance(value, dict) for value in there):
+        names = dict.fromkeys(name for value in there for name in value)
+        inner = {name: [value[name] for value in there if name in value] for name in names}
+        return pa.struct([(name, _with_uint64(cells, depth + 1)) for name, cells in inner.items()])
+    if any(type(value) is int and value >= 2**63 for value in there):
+        return pa.uint64()
+    infer: Any = pa.infer_type
+    return infer(there)
 
 
 def _finest(values: list[Any]) -> Any:

@@ -5,34 +5,46 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare import kinds
+from tare.converting import objects
+from tare.errors import EncodeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tare.codec import Codec
     from tare.fidelity.comparison import Comparison
 
-__all__ = ["document_changes", "schema_changes", "table_changes"]
+__all__ = ["document_changes", "table_changes", "type_losses"]
 
 _MOST = 20
-# As many columns may come back otherwise.
-_MOST_OF_TABLES = 1000
+_HOLD_TYPES = ("arrow", "parquet", "orc")
+_MOST_OF_TABLES = 10_000  # kinds of change are not told apart beyond
 
 
-def schema_changes(before: pa.Schema, after: pa.Schema) -> list[dict[str, Any]]:
-    """Columns whose type is another, or that are gone; values are not looked at.
+def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
+    """Columns whose type alone tells that they change: maps and the order of categories have no form in text.
+
+    What formats of R do not hold, their writer tells of every value.
 
     >>> import pyarrow as pa
-    >>> schema_changes(pa.schema({"a": pa.int32()}), pa.schema({"a": pa.int64()}))
-    [{'path': 'a', 'verdict': 'type', 'from': 'int32', 'to': 'int64', 'count': None}]
+    >>> from tare.codec import Codec
+    >>> type_losses(pa.schema({"o": pa.dictionary(pa.int8(), pa.string(), ordered=True)}), Codec.parse("csv"))[0]["path"]
+    'o (levels)'
     """
-    found = []
-    for k, field in enumerate(before):
-        other = after.field(k) if k < len(after) else None
-        if other is None or other.name != field.name:
-            found.append(_change(field.name, "lossy", str(field.type), "no such column", None))
-        elif other.type != field.type:
-            found.append(_change(field.name, "type", str(field.type), str(other.type), None))
-    return found
+    import pyarrow as pa
+
+    if codec.format_id in _HOLD_TYPES or objects.writes(codec):
+        return []
+    maps = [
+        _change(field.name, "lossy", str(field.type), "another type", None)
+        for field in schema
+        if _has_map(field.type)
+    ]
+    ordered = (field for field in schema if pa.types.is_dictionary(field.type) and field.type.ordered)
+    return maps + [
+        _change(f"{field.name} (levels)", "lossy", "ordered", "values without an order", None)
+        for field in ordered
+    ]
 
 
 def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
@@ -83,6 +95,12 @@ def _without_own(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, kept(table.schema.metadata)))
 
 
+def _has_map(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_map(kind) or any(_has_map(kind.field(k).type) for k in range(kind.num_fields))
+
+
 def _of_records(records: list[dict[str, Any]], names: list[str]) -> pa.Table:
     import pyarrow as pa
 
@@ -90,9 +108,9 @@ def _of_records(records: list[dict[str, Any]], names: list[str]) -> pa.Table:
     for name in names:
         cells = [row.get(name) for row in records]
         try:
-            arrays.append(pa.array(cells))
-        except (pa.ArrowException, TypeError, OverflowError):
-            arrays.append(pa.array([str(cell) for cell in cells]))
+            arrays.append(kinds.column_of(name, cells))
+        except EncodeError:
+            arrays.append(pa.array([None if cell is None else str(cell) for cell in cells]))
     return pa.table(arrays, names=names)
 
 

@@ -43,6 +43,7 @@ _PLAUSIBLE: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((pa.types.is_boolean,), r"^(?i:true|false|0|1)$"),
 )
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+_UUID = "extension<arrow.uuid>"
 _TEXT_FORMS = (*_BYTES, pa.types.is_time, pa.types.is_duration, pa.types.is_boolean)
 
 
@@ -77,6 +78,7 @@ def cast_differences(a: Any, b: Any) -> Differences:
     >>> cast_differences(pa.array([1, 2]), pa.array(["1", "02"])).value is None
     True
     """
+    given = a
     a, b = whole(a), whole(b)
     if not pa.types.is_floating(a.type) and pa.types.is_floating(b.type):
         # Only floats have a NaN, so in any other column it stands for a null.
@@ -88,8 +90,16 @@ def cast_differences(a: Any, b: Any) -> Differences:
     if pa.types.is_large_unicode(b.type) and pa.types.is_binary(a.type):
         b = b.cast(pa.string())
     if _is_text(b.type):
-        return _from_text(a, b)
+        return _uuids_from_text(given, b) if str(given.type) == _UUID else _from_text(a, b)
     return _by_parts(a, b, [FAILURES])
+
+
+def _uuids_from_text(a: Any, b: Any) -> Differences:
+    """UUIDs as texts: all at once in their usual form, single ones in any."""
+    usual = pc.replace_substring(pc.utf8_lower(b), "-", "")
+    known = pa.array([None if one is None else one.hex() for one in storage(a).to_pylist()], b.type)
+    same = pc.or_(pc.fill_null(pc.equal(usual, known), False), pc.and_(pc.is_null(b), pc.is_null(known)))
+    return _by_value(a, b, np.flatnonzero(~same.to_numpy(zero_copy_only=False)))
 
 
 def _from_text(a: Any, b: Any) -> Differences:

@@ -41,6 +41,7 @@ _BOOKKEEPING = (
     b"PANDAS_ATTRS",
     b"ARROW:schema",
     b"PARQUET:",
+    b"duckdb.",
     b"org.apache.spark",
     b"parquet.avro",
     b"r",

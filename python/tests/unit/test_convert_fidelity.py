@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from decimal import Decimal
 
 import pyarrow as pa
@@ -25,6 +26,10 @@ KEPT = {
     "bytes": (pa.table({"b": [b"abc", b"\xff\0"]}), ["json", "ndjson"]),
     "lengths of time": (pa.table({"d": pa.array([1, 2], pa.duration("us"))}), ["json", "msgpack"]),
     "maps": (pa.table({"m": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64()))}), ["rds", "orc"]),
+    "integers of 64 bits": (pa.table({"u": pa.array([None, 2**63, 5], pa.uint64())}), ["json", "ndjson", "msgpack", "yaml"]),
+    "lists of them": (pa.table({"u": pa.array([[2**63], None, []], pa.list_(pa.uint64()))}), ["json", "ndjson", "cbor"]),
+    "structs of them": (pa.table({"u": pa.array([{"h": 2**63}, None], pa.struct([("h", pa.uint64())]))}), ["json"]),
+    "uuids": (pa.table({"u": pa.ExtensionArray.from_storage(pa.uuid(), pa.array([uuid.uuid4().bytes, None], pa.binary(16)))}), ["json", "avro", "msgpack"]),
     "categories": (pa.table({"c": pa.array(["x", "y", "x"]).dictionary_encode()}), ["csv", "json", "parquet:polars"]),
 }  # fmt: skip
 LOST = {
@@ -80,3 +85,32 @@ def test_metadata_that_does_not_come_back_is_told_and_is_no_reason_to_refuse(tmp
     table = pa.table({"a": [1]}).replace_schema_metadata({"crs": "EPSG:4326"})
     done = tare.convert(table, tmp_path / "out.csv")
     assert [(change["path"], change["verdict"]) for change in done.changes] == [("(metadata)", "lost")]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_what_the_type_alone_tells_is_refused_without_reading_back(tmp_path, monkeypatch, streamed):
+    """As of a table too large to be read back, written whole or batch by batch."""
+    table = pa.table({"o": ordered([0, 1, 1], ["lo", "hi"])})
+    tare.write(table, tmp_path / "a.arrow")
+    monkeypatch.setattr("tare.io.VERIFY_BYTES", 1)
+    monkeypatch.setattr("tare.io.STREAM_BYTES", 1 if streamed else 1 << 30)
+    with pytest.raises(EncodeError, match=r"o \(levels\) would change"):
+        tare.convert(tmp_path / "a.arrow", tmp_path / "a.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.arrow"]
+    done = tare.convert(tmp_path / "a.arrow", tmp_path / "a.csv", allow_loss=True)
+    assert (done.streamed, done.verified, [change["verdict"] for change in done.changes]) == (
+        streamed,
+        False,
+        ["lossy"],
+    )
+    assert tare.convert(tmp_path / "a.arrow", tmp_path / "a.parquet").changes == []
+
+
+def test_every_column_that_changed_is_told(tmp_path):
+    table = pa.table({f"c{n}": pa.array([1, None], pa.int32()) for n in range(1500)})
+    assert len(tare.convert(table, tmp_path / "wide.ndjson").changes) == 1500
+
+
+def test_notes_of_libraries_are_no_metadata_that_is_lost(tmp_path):
+    table = pa.table({"a": [1]}).replace_schema_metadata({"duckdb.bloom": "x", "pandas": "{}"})
+    assert tare.convert(table, tmp_path / "out.csv").changes == []

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Written", "write_rows"]
 
 _EXACT = ("arrow", "parquet")
-_HOLD_TYPES = (*_EXACT, "orc")
 _NO_NAN = ("ndjson", "json")
 _NESTED_DEPTH = 8
 
@@ -94,7 +93,7 @@ def write_rows(
     if keep.table is not None and not left_out and not exact:
         changed = changes.table_changes(keep.table, _read_back(target, codec, keep.table))
     elif not exact:
-        changed = [*_lost_types(schema, codec), *changed]
+        changed = [*changes.type_losses(schema, codec), *changed]
     lossy = [one for one in changed if one["verdict"] == "lossy"]
     if lossy and not allow_loss:
         raise _refusal(lossy, codec, name)
@@ -189,31 +188,12 @@ def _lost_floats(codec: Codec) -> bool:
     return codec.format_id in _NO_NAN and codec.library_name == "orjson"
 
 
-def _lost_types(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
-    """Columns of which the type alone tells that they change: maps and the order of categories have no form in text."""
-    import pyarrow as pa
-
-    if codec.format_id in _HOLD_TYPES or objects.writes(codec):
-        return []
-    maps = [_change(field.name, str(field.type), "another type") for field in schema if _has_map(field.type)]
-    ordered = (field for field in schema if pa.types.is_dictionary(field.type) and field.type.ordered)
-    return maps + [
-        _change(f"{field.name} (levels)", "ordered", "values without an order") for field in ordered
-    ]
-
-
 def _change(path: str, before: str, after: str) -> dict[str, Any]:
     return {"path": path, "verdict": "lossy", "from": before, "to": after, "count": None}
 
 
 def _children(kind: Any) -> list[Any]:
     return [kind.field(k).type for k in range(kind.num_fields)]
-
-
-def _has_map(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return pa.types.is_map(kind) or any(map(_has_map, _children(kind)))
 
 
 def _is_plain(kind: Any) -> bool:
