@@ -136,7 +136,7 @@ def test_the_line_that_runs_a_plan_can_be_typed(
     for name, said in (("my plan#.jsonl", "'my plan#.jsonl'"), ("-p.jsonl", "./-p.jsonl")):
         with pytest.raises(SystemExit) as ended:
             main(["plan", "put", "in", "store", "-o", name])
-        assert (ended.value.code, capsys.readouterr().err) == (0, f"1 units, 8 B: tare run {said}\n")
+        assert (ended.value.code, capsys.readouterr().err) == (0, f"1 unit, 8 B: tare run {said}\n")
 
 
 @pytest.mark.parametrize("executor", ["inline", "local:2"])
