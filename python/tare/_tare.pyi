@@ -734,7 +734,7 @@ def r_from_arrow(value: object, options: dict[str, Any]) -> tuple[RObject, list[
     """An R value of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
 
     Options: ``strict`` (False), ``metadata`` (True: the key ``r`` is read), ``int64`` ('auto':
-    integer where all fit, else integer64; 'integer64'; 'double').
+    integer where all of a column fit, in lists those of all its rows, else integer64; 'integer64'; 'double').
     """
 
 def r_from_python(value: object, options: dict[str, Any]) -> tuple[RObject, list[RLoss]]:

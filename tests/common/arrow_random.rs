@@ -90,7 +90,7 @@ impl Dice {
     }
 
     fn array(&mut self, rows: usize, depth: usize) -> ArrayRef {
-        let kinds = if depth == 0 { 37 } else { 44 };
+        let kinds = if depth == 0 { 37 } else { 46 };
         match self.below(kinds) {
             0 => Arc::new(NullArray::new(rows)),
             1 => {
@@ -248,6 +248,7 @@ impl Dice {
                 Arc::new(FixedSizeListArray::new(field, 2, items, self.nulls(rows)))
             }
             42 => self.map(rows, depth),
+            43 | 44 => self.whole_lists(rows),
             _ => {
                 let (ends, items) = self.items(rows, depth);
                 let field = Arc::new(Field::new("item", items.data_type().clone(), true));
@@ -300,6 +301,42 @@ impl Dice {
         let lengths: Vec<usize> = (0..rows).map(|_| self.below(4)).collect();
         let items = self.array(lengths.iter().sum(), depth - 1);
         (OffsetBuffer::from_lengths(lengths), items)
+    }
+
+    /// Lists of whole numbers, small ones in most rows and any in some.
+    fn whole_lists(&mut self, rows: usize) -> ArrayRef {
+        let lengths: Vec<usize> = (0..rows).map(|_| self.below(4)).collect();
+        let of_rows = lengths.iter().map(|length| {
+            let small = self.below(3) != 0;
+            let value = |dice: &mut Self| {
+                if small {
+                    dice.below(200) as i64
+                } else {
+                    dice.whole()
+                }
+            };
+            (0..*length).map(|_| value(self)).collect::<Vec<_>>()
+        });
+        let values: Vec<i64> = of_rows.collect::<Vec<_>>().concat();
+        let nulls = self.nulls(values.len());
+        let items: ArrayRef = match self.below(4) {
+            0 => {
+                let values = values.iter().map(|value| *value as i32).collect();
+                Arc::new(PrimitiveArray::<Int32Type>::new(values, nulls))
+            }
+            1 => {
+                let values = values.iter().map(|value| *value as u32).collect();
+                Arc::new(PrimitiveArray::<UInt32Type>::new(values, nulls))
+            }
+            2 => {
+                let values = values.iter().map(|value| *value as u64).collect();
+                Arc::new(PrimitiveArray::<UInt64Type>::new(values, nulls))
+            }
+            _ => Arc::new(PrimitiveArray::<Int64Type>::new(values.into(), nulls)),
+        };
+        let field = Arc::new(Field::new("item", items.data_type().clone(), true));
+        let ends = OffsetBuffer::from_lengths(lengths);
+        Arc::new(ListArray::new(field, ends, items, self.nulls(rows)))
     }
 
     fn map(&mut self, rows: usize, depth: usize) -> ArrayRef {

@@ -53,6 +53,7 @@ mod rds_read;
 mod rds_write;
 mod robject_arrow;
 mod robject_arrow_fixtures;
+mod robject_arrow_lists;
 mod robject_canonical;
 mod robject_columns;
 mod robject_cut;

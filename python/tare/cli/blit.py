@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from tare.cli import SHOWS
+from tare.cli.lines import counted
 from tare.errors import DecodeError, Limit, TareError, Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -512,9 +513,9 @@ def _sink(output: str | None, force: bool, *, binary: bool) -> Iterator[BinaryIO
 def _print_collection(account: dict[str, Any], parts: dict[str, str], stored: dict[str, str]) -> None:
     total, raw = account["bytes"], account["raw"]
     click.echo(
-        f"blit collection, version 1  {total:,} bytes  {_of(account['documents'], 'document')} in "
-        f"{_of(account['chunks'], 'chunk')} of {_of(account['commits'], 'commit')}  "
-        f"{_of(account['keys'], 'name')}, {_of(account['shapes'], 'key sequence')}"
+        f"blit collection, version 1  {total:,} bytes  {counted(account['documents'], 'document')} in "
+        f"{counted(account['chunks'], 'chunk')} of {counted(account['commits'], 'commit')}  "
+        f"{counted(account['keys'], 'name')}, {counted(account['shapes'], 'key sequence')}"
     )
     _print_parts("file", account["stored"], total, stored)
     if raw:
@@ -524,14 +525,10 @@ def _print_collection(account: dict[str, Any], parts: dict[str, str], stored: di
         _print_kinds(account["kinds"], raw)
 
 
-def _of(n: int, what: str) -> str:
-    return f"{n:,} {what}{'s' if n != 1 else ''}"
-
-
 def _print_account(account: dict[str, Any], words: dict[str, str]) -> None:
     total = account["bytes"]
-    names = f"{_of(account['keys'], 'name')}, {_of(account['shapes'], 'key sequence')}"
-    pool = f", {_of(account['pool'], 'pooled string')}" if account["pool"] else ""
+    names = f"{counted(account['keys'], 'name')}, {counted(account['shapes'], 'key sequence')}"
+    pool = f", {counted(account['pool'], 'pooled string')}" if account["pool"] else ""
     click.echo(f"blit, version 1  {total:,} bytes  {names}{pool}")
     click.echo(f"flags: {', '.join(account['flags']) or 'none'}")
     _print_parts("part", account["parts"], total, words)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tare.cli.lines import counted
 from tare.cli.running import RESOURCES, carry_out, ended_by, run_options, tell
 from tare.cli.signals import terminated_as_interrupted
 
@@ -252,4 +253,4 @@ def _shown(plan: Any, as_json: bool, verify: str) -> None:
             cut = f" {part['kind']} {part['start']:,} to {part['end']:,}" if part else ""
             click.echo(f"{shown(given['uri'])}{cut} -> {name}  {text.size(input_bytes(unit))}")
     done = f"; {before:,} more are done" if before else ""
-    click.echo(f"{plan.count - before:,} units, {text.size(size)}{done}", err=True)
+    click.echo(f"{counted(plan.count - before, 'unit')}, {text.size(size)}{done}", err=True)

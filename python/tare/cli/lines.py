@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["aligned", "bytes_text", "clean", "time_text"]
+__all__ = ["aligned", "bytes_text", "clean", "counted", "time_text"]
 
 
 def clean(text: Any, most: int = 200) -> str:
@@ -16,6 +16,15 @@ def clean(text: Any, most: int = 200) -> str:
     """
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
     return shown if len(shown) <= most else shown[: most - 3] + "..."
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things, one or more.
+
+    >>> counted(1, "unit"), counted(0, "unit"), counted(1_200, "unit")
+    ('1 unit', '0 units', '1,200 units')
+    """
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
 def time_text(ns: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from tare.cli.convert_many import planned
+from tare.cli.lines import counted
 from tare.cli.signals import terminated_as_interrupted
 
 __all__ = ["command"]
@@ -178,7 +179,7 @@ def _written(out: str, make: Callable[..., Any], *given: Any, **options: Any) ->
         plan, undone = planned(make, *given, path=out, **options)
     why = _not_kept(plan, options["overwrite"]) if "overwrite" in options else ""
     again = shlex.quote(f"./{out}" if out.startswith("-") else out)
-    click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}: tare run {again}", err=True)
+    click.echo(f"{counted(plan.count, 'unit')}, {text.size(plan.bytes_in)}: tare run {again}", err=True)
     if why:
         click.echo(
             f"say --overwrite to tare run: it could not be kept in {shown(plan.base)} ({why})", err=True

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tare.cli.lines import counted
 from tare.cli.signals import terminated_as_interrupted
 from tare.errors import TareError, UsageError
 
@@ -335,8 +336,13 @@ class _Bar:
 
         name = event["event"]
         if name == "worker_died":
-            again = f"; {event['suspects']} units are tried again" if event["suspects"] else ""
-            self._line(f"a worker died{again}")
+            suspects = event["suspects"]
+            tried = (
+                f"; {counted(suspects, 'unit')} {'is' if suspects == 1 else 'are'} tried again"
+                if suspects
+                else ""
+            )
+            self._line(f"a worker died{tried}")
         elif name == "retry":
             self._line(f"tried again in {event['in_seconds']} s: {event['error']['message'][:120]}")
         elif name == "interrupted":

@@ -6,6 +6,8 @@ import json
 
 import click
 
+from tare.cli.lines import counted
+
 __all__ = ["command"]
 
 
@@ -37,7 +39,7 @@ def command(where: str, as_json: bool, every: bool) -> int:
         for error in found["failed_inputs"]:
             click.echo(f"{error['class']}\t{error['kind']}\t{' '.join(error['message'].split())}")
         return 0 if found["done"] == found["units"] else 1
-    units = f"  in {found['units']:,} units" if found["units"] != found["inputs"] else ""
+    units = f"  in {counted(found['units'], 'unit')}" if found["units"] != found["inputs"] else ""
     click.echo(
         f"{found['inputs_done']:,} of {found['inputs']:,} done, {found['inputs_failed']:,} failed, "
         f"{found['inputs_missing']:,} missing{units}  "
@@ -52,7 +54,7 @@ def command(where: str, as_json: bool, every: bool) -> int:
             f"  {some:,} result{'s' * (some != 1)} that the last plan does not make, as of sources that went since: {names}"
         )
     for host, count in sorted(found["hosts"].items()):
-        click.echo(f"  {host}: {count:,}{' units' if units else ''}")
+        click.echo(f"  {host}: {counted(count, 'unit') if units else f'{count:,}'}")
     for group in found["failures"]:
         of = f" of {group['format']}" if group["format"] else ""
         click.echo(f"  {group['count']:,} x {group['class']}: {group['kind']}{of}")

@@ -143,13 +143,8 @@ def _changed_in_r(table: Any) -> tuple[str, str]:
     )
     if not asked.num_columns or not asked.num_rows:
         return "", ""
-    back = _as_r_has_it(asked, "auto")
-    if opaque := _opaque(asked, back):
-        # Lists of whole numbers, some of 32 and some of 64 bits: R holds each in either.
-        wide = _as_r_has_it(asked.select(opaque), "integer64")
-        for at, column in zip(opaque, wide.columns, strict=True):
-            back = back.set_column(at, back.schema.field(at).name, column)
-        opaque = _opaque(asked, back)
+    back = _as_r_has_it(asked)
+    opaque = _opaque(asked, back)
     plain = [at for at in range(asked.num_columns) if at not in opaque]
     for change in compare_tables(_without_maps(asked.select(plain)), back.select(plain)).changes:
         if change.verdict == "lossy":
@@ -162,13 +157,13 @@ def _changed_in_r(table: Any) -> tuple[str, str]:
     return "", f"{what}: in R its values are of several types, and no table of ours holds those"
 
 
-def _as_r_has_it(table: Any, int64: str) -> Any:
-    """A table that was R's in between, once more of Arrow: whole numbers as ``auto`` or ``integer64`` has them."""
+def _as_r_has_it(table: Any) -> Any:
+    """A table that was R's in between, once more of Arrow."""
     from tare._tare import r_from_arrow, r_write
     from tare.codec import decode
     from tare.kinds import convert
 
-    data, _ = r_write(r_from_arrow(table, {"int64": int64})[0], None, {"format": "rds", "compressor": "none"})
+    data, _ = r_write(r_from_arrow(table, {})[0], None, {"format": "rds", "compressor": "none"})
     assert isinstance(data, bytes)  # no sink was given
     return convert(decode(data, "rds:tare"), "arrow")
 

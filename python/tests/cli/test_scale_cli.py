@@ -101,11 +101,11 @@ def test_a_dry_run_does_nothing(folder: Path) -> None:
     assert some.returncode == 0
     left = run("convert", "in", "out", "--to", "parquet", "--include", "[ab].csv", "--dry-run", cwd=folder)
     assert [line.split(" -> ")[1].split()[0] for line in left.stdout.splitlines()] == ["b.parquet"]
-    assert left.stderr.startswith("1 units, ")
+    assert left.stderr.startswith("1 unit, ")
     assert left.stderr.endswith("; 1 more are done\n")
     every = ("convert", "in", "out", "--to", "parquet", "--include", "a.csv", "--dry-run")
     assert run(*every, cwd=folder).stderr.startswith("0 units, ")
-    assert run(*every, "--verify", "decode", cwd=folder).stderr.startswith("1 units, ")  # none was read back
+    assert run(*every, "--verify", "decode", cwd=folder).stderr.startswith("1 unit, ")  # none was read back
     shutil.rmtree(folder / "out")
     units = run("convert", "in/*.csv", "out", "--to", "parquet", "--dry-run", "--json", cwd=folder)
     assert [json.loads(line)["task"] for line in units.stdout.splitlines()] == ["convert", "convert"]

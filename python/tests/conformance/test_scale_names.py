@@ -110,6 +110,24 @@ def test_a_pattern_of_a_url_is_of_names(tmp_path: Path) -> None:
     assert one.name == "x 1.csv"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("[[]b.csv", ["[b.csv"]),
+        ("[a[]b.csv", ["[b.csv", "ab.csv"]),
+        ("[a&&||~~[:]b.csv", ["&b.csv", "[b.csv", "ab.csv"]),
+        ("[+--]b.csv", ["+b.csv", "-b.csv"]),
+        ("[+-]b.csv", ["+b.csv", "-b.csv"]),
+        ("[!a-c&]b.csv", ["+b.csv", "-b.csv", "[b.csv", "\\b.csv", "^b.csv"]),
+        ("[a\\^]b.csv", ["\\b.csv", "^b.csv", "ab.csv"]),
+    ],
+)
+def test_any_character_stands_in_a_class_of_a_pattern(tmp_path: Path, pattern: str, found: list[str]) -> None:
+    """Without a warning of Python's own patterns, which may come to mean more by some pairs: they are errors here."""
+    source = made(tmp_path / "in", *(b"%cb.csv" % char for char in b"a&[+-^\\"))
+    assert sorted(one.name for one in find_sources([f"{source}/{pattern}"])) == found
+
+
 def test_the_line_that_runs_a_plan_can_be_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,7 +136,7 @@ def test_the_line_that_runs_a_plan_can_be_typed(
     for name, said in (("my plan#.jsonl", "'my plan#.jsonl'"), ("-p.jsonl", "./-p.jsonl")):
         with pytest.raises(SystemExit) as ended:
             main(["plan", "put", "in", "store", "-o", name])
-        assert (ended.value.code, capsys.readouterr().err) == (0, f"1 units, 8 B: tare run {said}\n")
+        assert (ended.value.code, capsys.readouterr().err) == (0, f"1 unit, 8 B: tare run {said}\n")
 
 
 @pytest.mark.parametrize("executor", ["inline", "local:2"])

@@ -185,14 +185,18 @@ def test_columns_that_r_does_not_hold_are_refused(tmp_path: Path, cells: pa.Arra
 
 
 def test_a_column_that_cannot_be_checked_says_so(tmp_path: Path) -> None:
-    """Whole numbers beyond 63 bits are doubles, the others beside them whole numbers of 64: no type of Arrow holds both."""
-    table = pa.table({"held": [1, 2], "c": pa.array([[2**63], [2**40]], pa.list_(pa.uint64()))})
+    """A list in a data frame is of the type of its values, one without values of none: each frame of R has its own."""
+    records = pa.list_(pa.struct({"a": pa.list_(pa.int64())}))
+    table = pa.table({"held": [1, 2], "c": pa.array([[{"a": None}], [{"a": [1]}]], records)})
     path = tmp_path / "t.arrow"
     with pa.ipc.new_file(str(path), table.schema) as out:
         out.write_table(table)
     with pytest.raises(WorkerError) as caught:
         handed(str(path), "arrow", "r")
     said = str(caught.value)
-    assert "column 'c' (list<item: uint64>) cannot be checked: in R its values are of several types" in said
+    assert (
+        "column 'c' (list<item: struct<a: list<item: int64>>>) cannot be checked: in R its values are of several types"
+        in said
+    )
     assert ("loads" in said, "X\\n" in said) == (False, False)
     assert (caught.value.type, caught.value.phase) == ("refused", "load")

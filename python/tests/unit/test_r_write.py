@@ -142,6 +142,43 @@ def test_every_format_gives_the_table_again(tmp_path, ending):
     assert value["t"].cast(pa.timestamp("us", "UTC")).equals(back["t"].cast(pa.timestamp("us", "UTC")))
 
 
+def test_whole_numbers_of_all_rows_of_lists_are_of_one_type(tmp_path):
+    """Whatever a single row holds: R's integer, integer64 of bit64 or double, and Arrow's again."""
+    rows = [[2**60], [3], None, [], [None, -1]]
+    lists = pa.array(rows, pa.list_(pa.int64()))
+    small = [[1, 2], None, [3]]
+    pairs = [[{"n": 2**60, "m": 1}], [{"n": 3, "m": 2}, {"n": None, "m": 3}]]
+    given = {
+        "long": lists,
+        "nested": pa.array([[row] for row in rows], pa.list_(pa.list_(pa.int64()))),
+        "small": pa.array(small, pa.list_(pa.int64())),
+        "unsigned": pa.array([[2**32 - 1], [3]], pa.list_(pa.uint32())),
+        "large": pa.array([[2**60], [3]], pa.list_(pa.uint64())),
+        "huge": pa.array([[2**63], [2**60], [3]], pa.list_(pa.uint64())),
+        "records": pa.array(pairs, pa.list_(pa.struct({"n": pa.int64(), "m": pa.int64()}))),
+        "map": pa.array([[("a", 2**60)], [("b", 3)]], pa.map_(pa.string(), pa.int64())),
+    }
+    types = {
+        "small": pa.list_(pa.int32()),
+        "unsigned": pa.list_(pa.float64()),
+        "large": pa.list_(pa.int64()),
+        "huge": pa.list_(pa.float64()),
+        "records": pa.list_(pa.struct({"n": pa.int64(), "m": pa.int32()})),
+        "map": pa.list_(pa.struct({"key": pa.string(), "value": pa.int64()})),
+    }
+    for name, column in given.items():
+        path = tmp_path / f"{name}.rds"
+        r.write(pa.table({"a": column}), path)
+        back = r.read(path)["a"]  # a warning of a loss is an error
+        wanted = (
+            [[{"key": "a", "value": 2**60}], [{"key": "b", "value": 3}]]
+            if name == "map"
+            else column.to_pylist()
+        )
+        assert wanted == back.to_pylist(), name
+        assert types.get(name, column.type) == back.type, name
+
+
 def test_r_objects_are_written_as_they_were_read(tmp_path):
     """Byte for byte, whatever is in them, in the version and encoding of the file."""
     text = b'structure(list(a = 1:3, b = NULL), class = "model", names = c("a", "b"))'

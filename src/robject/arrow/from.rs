@@ -24,7 +24,8 @@ use crate::{Error, ErrorKind, Result};
 /// What becomes of 64-bit integers, which base R does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Int64 {
-    /// Integers where all values fit; else `integer64` of the package bit64.
+    /// Integers where all values of a column fit, those of all its lists where they are in lists;
+    /// else `integer64` of the package bit64.
     #[default]
     Auto,
     /// `integer64` in every case.
@@ -184,9 +185,9 @@ impl From<'_> {
             DataType::Int16 => self.small::<Int16Type>(field, chunks),
             DataType::UInt8 => self.small::<UInt8Type>(field, chunks),
             DataType::UInt16 => self.small::<UInt16Type>(field, chunks),
-            DataType::Int32 => self.integers_from(chunks),
+            DataType::Int32 => self.integers_from(chunks, key),
             DataType::UInt32 | DataType::Int64 | DataType::UInt64 => {
-                self.long(field.data_type(), chunks, notes)
+                self.long(field.data_type(), chunks, notes, key)
             }
             DataType::Float16 => {
                 let values = gather::<Float16Type, _>(chunks, na(), f64::from);
@@ -228,7 +229,7 @@ impl From<'_> {
             | DataType::FixedSizeList(..)
             | DataType::ListView(_)
             | DataType::LargeListView(_)
-            | DataType::Map(..) => self.lists(field, chunks, notes),
+            | DataType::Map(..) => self.lists(field, chunks, notes, key),
             other => Err(self.cannot(&other.to_string())),
         }
     }
@@ -287,11 +288,12 @@ impl From<'_> {
     }
 
     /// 32-bit integers; the smallest is R's NA, so that its like are doubles.
-    fn integers_from(&mut self, chunks: &[ArrayRef]) -> Result<Made> {
+    fn integers_from(&mut self, chunks: &[ArrayRef], key: &Key) -> Result<Made> {
         let values = gather::<Int32Type, _>(chunks, NA_INT, |value| value);
         let smallest = values.iter().filter(|&&value| value == NA_INT).count();
         let missing: usize = chunks.iter().map(arrow_array::Array::null_count).sum();
-        if smallest <= missing {
+        let wide = key.width().map_or(smallest > missing, |width| width.wide);
+        if !wide {
             return self.vector(Body::Integer(values));
         }
         self.losses
@@ -334,7 +336,7 @@ impl From<'_> {
     }
 
     /// Values of runs, each as often as its run is long.
-    fn expanded_runs(&mut self, chunks: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    pub(super) fn expanded_runs(&self, chunks: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         use arrow_array::types::Int64Type;
         let mut flat = Vec::with_capacity(chunks.len());
         for chunk in chunks {

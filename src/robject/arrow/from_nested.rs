@@ -66,11 +66,7 @@ impl From<'_> {
         }
         let mut flat = Vec::with_capacity(chunks.len());
         for chunk in chunks {
-            let Some(dictionary) = chunk.as_any_dictionary_opt() else {
-                continue;
-            };
-            let keys = dictionary.normalized_keys_of();
-            flat.push(taken(dictionary.values(), keys.into_iter(), chunk.len())?);
+            flat.extend(dictionary_values(chunk)?);
         }
         self.losses
             .add(LossKind::TypeChanged, "dictionary", "its values", 1)?;
@@ -235,9 +231,10 @@ impl From<'_> {
         field: &Field,
         chunks: &[ArrayRef],
         notes: &Notes,
+        key: &Key,
     ) -> Result<Made> {
         if let (DataType::FixedSizeList(item, width), true) = (field.data_type(), notes.matrix) {
-            return self.matrix(item, *width, chunks, notes);
+            return self.matrix(item, *width, chunks, notes, key);
         }
         let records = matches!(field.data_type(), DataType::Map(..));
         if records {
@@ -253,13 +250,13 @@ impl From<'_> {
             | DataType::Map(item, _) => Arc::clone(item),
             _ => return Err(self.cannot("a list without items")),
         };
-        let none = Key::new(None);
+        let key = self.items_key(item.data_type(), chunks, key)?;
         let mut items = Vec::with_capacity(chunks.iter().map(arrow_array::Array::len).sum());
         for chunk in chunks {
             for row in 0..chunk.len() {
                 items.push(match list_at(chunk, row) {
                     None => Id::NULL,
-                    Some(values) => self.column(&item, &[values], &none)?,
+                    Some(values) => self.column(&item, &[values], &key)?,
                 });
             }
         }
@@ -273,6 +270,7 @@ impl From<'_> {
         width: i32,
         chunks: &[ArrayRef],
         notes: &Notes,
+        key: &Key,
     ) -> Result<Made> {
         let width = usize::try_from(width).unwrap_or(0);
         let rows: usize = chunks.iter().map(arrow_array::Array::len).sum();
@@ -302,7 +300,9 @@ impl From<'_> {
         }
         let plain = Field::new("item", item.data_type().clone(), true);
         let plain = plain.with_metadata(notes.item_metadata());
-        let id = self.column(&plain, &[make_array(turned.freeze())], &Key::new(None))?;
+        let inner = key.width().and_then(|width| width.child(0));
+        let values = make_array(turned.freeze());
+        let id = self.column(&plain, &[values], &Key::of_width(inner))?;
         let mut made = Made::plain(id);
         // The vector has attributes of its own kind; dimensions come with those put back.
         let own: Vec<(String, Id)> = {
@@ -342,8 +342,17 @@ impl Keys for dyn arrow_array::array::AnyDictionaryArray + '_ {
     }
 }
 
+/// The values of a dictionary, each as often as its rows say; None for no dictionary.
+pub(super) fn dictionary_values(array: &ArrayRef) -> Result<Option<ArrayRef>> {
+    let Some(dictionary) = array.as_any_dictionary_opt() else {
+        return Ok(None);
+    };
+    let keys = dictionary.normalized_keys_of();
+    taken(dictionary.values(), keys.into_iter(), array.len()).map(Some)
+}
+
 /// An array that is missing where the struct around it is, too.
-fn masked(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
+pub(super) fn masked(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
     let Some(outer) = outer.filter(|nulls| nulls.null_count() > 0) else {
         return Ok(Arc::clone(array));
     };
@@ -390,7 +399,7 @@ fn text_bytes(array: &ArrayRef) -> usize {
 }
 
 /// The values of a row of lists; None where it is missing.
-fn list_at(array: &ArrayRef, row: usize) -> Option<ArrayRef> {
+pub(super) fn list_at(array: &ArrayRef, row: usize) -> Option<ArrayRef> {
     if array.is_null(row) {
         return None;
     }

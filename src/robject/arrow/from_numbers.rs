@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowTimestampType, Date32Type, Date64Type, DurationMicrosecondType, DurationMillisecondType,
-    DurationNanosecondType, DurationSecondType, Int64Type, Time32MillisecondType, Time32SecondType,
-    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    DurationNanosecondType, DurationSecondType, Int32Type, Int64Type, Time32MillisecondType,
+    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
@@ -15,12 +15,14 @@ use arrow_schema::{DataType, TimeUnit};
 use super::super::loss::LossKind;
 use super::super::model::{Body, NA_INT};
 use super::from::{gather, na, From, Int64, Made};
-use super::keyed::Notes;
+use super::keyed::{Key, Notes};
 use super::times::{back, forth, unit_seconds};
 use crate::Result;
 
 /// What R's integer64 has for NA.
 const NA_INT64: i64 = i64::MIN;
+/// What stands for an integer of more than 63 bits.
+pub(super) const BEYOND: i64 = i64::MAX;
 
 impl From<'_> {
     /// 32-bit integers without sign, and 64-bit ones.
@@ -29,33 +31,29 @@ impl From<'_> {
         data_type: &DataType,
         chunks: &[ArrayRef],
         notes: &Notes,
+        key: &Key,
     ) -> Result<Made> {
-        let values = match data_type {
-            DataType::UInt32 => gather::<UInt32Type, _>(chunks, NA_INT64, i64::from),
-            DataType::UInt64 => {
-                let huge = |value| i64::try_from(value).unwrap_or(i64::MAX);
-                let values = gather::<UInt64Type, _>(chunks, NA_INT64, huge);
-                if values.contains(&i64::MAX) {
-                    return self.huge(chunks);
-                }
-                values
+        let values = whole_numbers(data_type, chunks);
+        let width = key.width();
+        if *data_type == DataType::UInt64 {
+            let huge = width.map_or_else(|| values.contains(&BEYOND), |width| width.huge);
+            if huge {
+                return self.huge(chunks);
             }
-            _ => {
-                let values = gather::<Int64Type, _>(chunks, NA_INT64, |value| value);
-                let missing: usize = chunks.iter().map(arrow_array::Array::null_count).sum();
-                let smallest = values.iter().filter(|&&value| value == NA_INT64).count();
-                let count = smallest.saturating_sub(missing) as u64;
-                self.losses
-                    .add(LossKind::ValueDropped, "-9223372036854775808", "NA", count)?;
-                values
-            }
-        };
+        }
+        if *data_type == DataType::Int64 {
+            let missing: usize = chunks.iter().map(arrow_array::Array::null_count).sum();
+            let smallest = values.iter().filter(|&&value| value == NA_INT64).count();
+            let count = smallest.saturating_sub(missing) as u64;
+            self.losses
+                .add(LossKind::ValueDropped, "-9223372036854775808", "NA", count)?;
+        }
         let asked = self.options.int64;
         let is_64 = notes.kind == "integer64" || asked == Int64::Integer64;
         if is_64 && asked != Int64::Double && *data_type != DataType::UInt32 {
             return self.integer64(&values);
         }
-        if asked != Int64::Double {
+        if asked != Int64::Double && width.is_none_or(|width| !width.wide) {
             if let Some(integers) = narrowed(&values) {
                 let r = data_type.to_string();
                 self.losses.add(LossKind::TypeChanged, &r, "integer", 1)?;
@@ -326,8 +324,20 @@ fn per_second(unit: TimeUnit) -> f64 {
     }
 }
 
+/// Whole numbers of a type as those of 64 bits, of which missing ones are the smallest.
+pub(super) fn whole_numbers(data_type: &DataType, chunks: &[ArrayRef]) -> Vec<i64> {
+    match data_type {
+        DataType::Int32 => gather::<Int32Type, _>(chunks, NA_INT64, i64::from),
+        DataType::UInt32 => gather::<UInt32Type, _>(chunks, NA_INT64, i64::from),
+        DataType::UInt64 => gather::<UInt64Type, _>(chunks, NA_INT64, |value| {
+            i64::try_from(value).unwrap_or(BEYOND)
+        }),
+        _ => gather::<Int64Type, _>(chunks, NA_INT64, |value| value),
+    }
+}
+
 /// As 32-bit integers, where every value is one and is not R's NA.
-fn narrowed(values: &[i64]) -> Option<Vec<i32>> {
+pub(super) fn narrowed(values: &[i64]) -> Option<Vec<i32>> {
     let one = |&value: &i64| match value {
         NA_INT64 => Some(NA_INT),
         value => i32::try_from(value).ok().filter(|&value| value != NA_INT),

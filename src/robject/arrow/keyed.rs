@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_schema::Field;
 
@@ -10,6 +11,7 @@ use super::super::loss::LossKind;
 use super::super::model::{Body, RObject, NA_INT};
 use super::super::Graft;
 use super::from::{From, Made};
+use super::widths::Width;
 use super::{extra, read_r_key, rows, ATTRIBUTES_KEY, TYPE_KEY};
 use crate::Result;
 
@@ -67,6 +69,8 @@ pub struct Key {
     object: Option<RObject>,
     /// Its columns, looked up once for all of them.
     columns: OnceCell<Option<Columns>>,
+    /// In lists, what the whole numbers of all rows need.
+    width: Option<Arc<Width>>,
 }
 
 /// The columns of a key, and where each name first stands.
@@ -107,13 +111,27 @@ impl Key {
         Self {
             object,
             columns: OnceCell::new(),
+            width: None,
         }
+    }
+
+    /// No key, but what the numbers of all rows need.
+    pub fn of_width(width: Option<Arc<Width>>) -> Self {
+        Self {
+            width,
+            ..Self::new(None)
+        }
+    }
+
+    pub fn width(&self) -> Option<&Width> {
+        self.width.as_deref()
     }
 
     /// The part of a column: by name where the key has names, as it has for R's arrow package.
     pub fn column(&self, at: usize, name: &str) -> Self {
         let Some(object) = &self.object else {
-            return Self::new(None);
+            let inner = self.width.as_ref().and_then(|width| width.child(at));
+            return Self::of_width(inner);
         };
         let columns = self.columns.get_or_init(|| Columns::of(object));
         let found = columns.as_ref().and_then(|columns| columns.find(at, name));

@@ -22,6 +22,7 @@ mod rows;
 mod texts;
 mod times;
 mod to;
+mod widths;
 
 pub use from::{from_arrow, from_batches, FromArrow, Int64};
 pub use key::read_r_key;

@@ -355,8 +355,7 @@ def _translated(pattern: str) -> re.Pattern[str]:
             at += 1
         elif char == "[" and "]" in pattern[at + 2 :]:
             end = pattern.index("]", at + 2)
-            inner = pattern[at + 1 : end].replace("\\", "\\\\")
-            out += "[" + ("^" + inner[1:] if inner[0] == "!" else inner) + "]"
+            out += _class(pattern[at + 1 : end])
             at = end + 1
         else:
             out += re.escape(char)
@@ -365,6 +364,13 @@ def _translated(pattern: str) -> re.Pattern[str]:
         return re.compile(out, re.DOTALL)
     except re.error as error:
         raise UsageError(f"{printable(pattern)}: is no pattern of names: {error.msg}") from error
+
+
+def _class(inner: str) -> str:
+    """A class of characters, of which only the hyphen between two means more: in ``re`` pairs do too."""
+    mark = "^" if inner[0] in "!^" else ""
+    parts = re.finditer("(.)-(.)|(.)", inner[len(mark) :], re.DOTALL)
+    return f"[{mark}{''.join('-'.join(re.escape(char) for char in part.groups() if char) for part in parts)}]"
 
 
 def _identified(one: Found) -> Found:
