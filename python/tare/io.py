@@ -451,8 +451,8 @@ def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict
     Raises:
         EncodeError: A value changed, and no loss is allowed.
     """
-    if codec.format_id == "ndjson" and data.kind == "table" and not data.rows:
-        return changes.table_changes(data.value, [])  # no rows are no text: there is nothing to read
+    if codec.format_id == "ndjson" and not data.items:  # no rows are no text: there is nothing to read
+        return changes.table_changes(data.value, []) if data.kind == "table" else []
     stream = io.BytesIO(encoded)  # our own bytes: nothing foreign is run when a pickle is read back
     back = open_dataset(stream, format=codec.format_id, allow_pickle=True, name="the result").value
     found = (

@@ -226,7 +226,7 @@ def column_of(name: str, values: list[Any]) -> Any:
         try:
             return pa.array(values, _with_uint64(values))
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            said = f"column {name[:80]!r}: its integers need more than 64 bits"
+            said = f"column {name[:80]!r}: no type of 64 bits holds its integers and what stands beside them"
             raise EncodeError(said, path=name) from error
     except (pa.ArrowException, TypeError, ValueError) as error:
         text = str(error)[:200]

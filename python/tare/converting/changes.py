@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["document_changes", "table_changes", "type_losses"]
 
 _MOST = 20
-_HOLD_TYPES = ("arrow", "parquet", "orc")
+_HOLD_MAPS = ("arrow", "parquet", "orc")
 _MOST_OF_TABLES = 10_000  # kinds of change are not told apart beyond
 
 
 def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
-    """Columns whose type alone tells that they change: maps and the order of categories have no form in text.
-
-    What formats of R do not hold, their writer tells of every value.
+    """Columns whose type alone tells that they change: maps, and the order of categories that the codec has no place for.
 
     >>> import pyarrow as pa
     >>> from tare.codec import Codec
@@ -33,18 +31,41 @@ def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
     """
     import pyarrow as pa
 
-    if codec.format_id in _HOLD_TYPES or objects.writes(codec):
-        return []
-    maps = [
-        _change(field.name, "lossy", str(field.type), "another type", None)
-        for field in schema
-        if _has_map(field.type)
-    ]
-    ordered = (field for field in schema if pa.types.is_dictionary(field.type) and field.type.ordered)
-    return maps + [
-        _change(f"{field.name} (levels)", "lossy", "ordered", "values without an order", None)
-        for field in ordered
-    ]
+    found = []
+    for field in schema:
+        if pa.types.is_dictionary(field.type) and field.type.ordered and not _keeps_order(codec, field.type):
+            told = (f"{field.name} (levels)", "lossy", "ordered", "values without an order", None)
+            found.append(_change(*told))
+        elif (verdict := _of_maps(field.type)) and not _keeps_maps(codec):
+            told = (field.name, verdict, str(field.type), "lists of pairs", None)
+            found.append(_change(*told))
+    return found
+
+
+def _keeps_order(codec: Codec, kind: Any) -> bool:
+    """Arrow's own files keep every level; Parquet and R's factors those that are texts."""
+    import pyarrow as pa
+
+    text = pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
+    own = codec.library_name == "pyarrow"
+    return (codec.format_id == "arrow" and own) or (
+        text and (objects.writes(codec) or (codec.format_id == "parquet" and own))
+    )
+
+
+def _keeps_maps(codec: Codec) -> bool:
+    """Or tells of them itself, as what writes R's files does."""
+    return codec.format_id in _HOLD_MAPS or objects.writes(codec)
+
+
+def _of_maps(kind: Any) -> str:
+    """What becomes of maps in a type where they are lists of pairs: no one type holds pairs of two types. Empty without maps."""
+    import pyarrow as pa
+
+    inner = [_of_maps(kind.field(k).type) for k in range(kind.num_fields)]
+    if pa.types.is_map(kind):
+        inner.append("type" if kind.key_type == kind.item_type else "lossy")
+    return max(inner, key=("", "type", "lossy").index, default="")
 
 
 def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
@@ -93,12 +114,6 @@ def _without_own(table: pa.Table) -> pa.Table:
 
     fields = [field.with_metadata(kept(field.metadata)) for field in table.schema]
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, kept(table.schema.metadata)))
-
-
-def _has_map(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return pa.types.is_map(kind) or any(_has_map(kind.field(k).type) for k in range(kind.num_fields))
 
 
 def _of_records(records: list[dict[str, Any]], names: list[str]) -> pa.Table:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import EncodeError
+from tare.kinds import column_of
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -91,16 +94,32 @@ def no_type_of(value: Any) -> str:
     import pyarrow as pa
 
     try:
-        pa.array([value])
-    except OverflowError:  # of one that is not within others a reader says it
-        return (
-            "" if isinstance(value, int) else "a whole number of more than 63 bits within a list or an object"
-        )
+        _type_of([value])
+    except EncodeError:  # of one that is not within others a reader says it
+        if isinstance(value, int):
+            return ""
+        return "a whole number of more than 64 bits, or one of 64 beside a negative one, within a list or an object"
     except UnicodeEncodeError:
         return ""
     except pa.ArrowException:
         return "values of several types"
     return ""
+
+
+def _type_of(values: list[Any]) -> pa.DataType:
+    """Arrow's own type of values, or with whole numbers of 64 bits.
+
+    Raises:
+        EncodeError: Some need more.
+        ArrowException, UnicodeEncodeError: They have none.
+    """
+    import pyarrow as pa
+
+    try:
+        kind: pa.DataType = pa.array(values).type
+    except OverflowError:
+        kind = column_of("", values).type
+    return kind
 
 
 def _is_text(name: str) -> bool:
@@ -117,8 +136,8 @@ def _with(known: pa.DataType, values: list[Any]) -> pa.DataType:
     import pyarrow as pa
 
     try:
-        wider: pa.DataType = _both(known, pa.array(values).type)
-    except (Apart, pa.ArrowException, OverflowError, TypeError, ValueError):
+        wider: pa.DataType = _both(known, _type_of(values))
+    except (Apart, EncodeError, pa.ArrowException, TypeError, ValueError):
         if len(values) == 1:
             return _alone(known, values[0])
     else:

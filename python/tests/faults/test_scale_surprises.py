@@ -305,21 +305,25 @@ def test_what_is_cut_by_its_footer_is_not_cut_when_it_is_compressed(
 
 
 def test_whole_numbers_beyond_63_bits_in_parts(tmp_path: Path) -> None:
-    """Unsigned, as those of a whole file are; a negative one beside them is refused by its line."""
-    source = str(lines(tmp_path / "a.ndjson", *({"v": 2**63 + n if n % 7 == 3 else n} for n in range(500))))
+    """Unsigned, as those of a whole file are, in lists and objects too; a negative one beside them is refused by its line."""
+    numbers = [2**63 + n if n % 7 == 3 else n for n in range(500)]
+    source = str(lines(tmp_path / "a.ndjson", *({"v": n, "in": [{"h": n}]} for n in numbers)))
     assert scale.convert(source, str(tmp_path / "out"), to="parquet", split=2000, **HOW).ok
     parts = sorted((tmp_path / "out" / "a").iterdir())
     assert len(parts) > 2
-    assert [row["v"] for part in parts for row in tare.read(part).to_pylist()] == [
-        2**63 + n if n % 7 == 3 else n for n in range(500)
-    ]
+    rows = [row for part in parts for row in tare.read(part).to_pylist()]
+    assert rows == [{"v": n, "in": [{"h": n}]} for n in numbers]
 
 
 @pytest.mark.parametrize(
     ("value", "said", "whole_helps"),
     [
         ([1, "a"], "v: it holds values of several types, which no column does", False),
-        ({"x": 2**63}, "v: it holds a whole number of more than 63 bits within a list or an object", False),
+        (
+            {"x": 2**64},
+            "v: it holds a whole number of more than 64 bits, or one of 64 beside a negative one, within",
+            False,
+        ),
         (float("nan"), "v: a value is missing: what stands there, such as NaN, is no JSON", False),
         ("text", 'v: "text" is no int64. The type is that of a sample of the file', False),
         (0.5, "v: 0.5 is no int64. Names and types are those of a sample", True),

@@ -114,3 +114,43 @@ def test_every_column_that_changed_is_told(tmp_path):
 def test_notes_of_libraries_are_no_metadata_that_is_lost(tmp_path):
     table = pa.table({"a": [1]}).replace_schema_metadata({"duckdb.bloom": "x", "pandas": "{}"})
     assert tare.convert(table, tmp_path / "out.csv").changes == []
+
+
+@pytest.mark.parametrize(
+    ("levels", "codec", "kept"),
+    [
+        (["lo", "hi"], "parquet", True),
+        (["lo", "hi"], "arrow", True),
+        (["lo", "hi"], "rds", True),
+        (["lo", "hi"], "parquet:polars", False),
+        (["lo", "hi"], "parquet:duckdb", False),
+        ([1, 2], "arrow", True),
+        ([1, 2], "parquet", False),
+        ([1, 2], "rds", False),
+    ],
+)
+@pytest.mark.parametrize("verify", [True, False])
+def test_an_order_is_kept_or_told_whether_or_not_it_is_read_back(tmp_path, levels, codec, kept, verify):
+    table = pa.table({"o": ordered([0, 1, 1], levels)})
+    if not kept:
+        with pytest.raises(EncodeError, match="would change"):
+            tare.convert(table, tmp_path / "out", codec=codec, verify=verify)
+    done = tare.convert(table, tmp_path / "out", codec=codec, verify=verify, allow_loss=not kept)
+    assert ("lossy" in {change["verdict"] for change in done.changes}) == (not kept)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
+@pytest.mark.parametrize("codec", ["ndjson", "msgpack", "rds", "arrow"])
+def test_maps_are_judged_alike_whether_or_not_they_are_read_back(tmp_path, kind, codec):
+    pairs = [[("a", "x" if kind == pa.string() else 1)], None, []]
+    table = pa.table({"n": [1, 2, 3], "m": pa.array(pairs, pa.map_(pa.string(), kind))})
+    found = [
+        tare.convert(table, tmp_path / f"{verify}", codec=codec, verify=verify, allow_loss=True)
+        for verify in (True, False)
+    ]
+    lossy = [{change["path"] for change in one.changes if change["verdict"] == "lossy"} for one in found]
+    assert lossy[0] == lossy[1]
+
+
+def test_a_list_of_nothing_becomes_lines(tmp_path):
+    assert tare.convert([], tmp_path / "out.ndjson").changes == []
