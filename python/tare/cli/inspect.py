@@ -45,7 +45,7 @@ def command(file: str, *, as_json: bool, format_: str | None, **options: Any) ->
         click.echo(json.dumps(found.as_dict(), indent=1, default=str))
     else:
         _print(found, None if everything else _ROWS)
-    if found.error or not found.format:
+    if found.error or found.damaged or not found.format:
         return 1
     if unwanted and found.kinds is None:
         click.echo(f"tare: --fail-on is of files of R, and this is {found.title}", err=True)

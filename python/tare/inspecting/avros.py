@@ -34,7 +34,7 @@ def look(source: Source, max_bytes: int) -> Findings:
             file.seek(size, 1)
             if file.read(16) != sync:
                 if share == 1.0:
-                    findings.flags.append(
+                    findings.damage(
                         f"block {blocks + 1:,} does not end with the file's marker: cut or damaged"
                     )
                 break
@@ -49,7 +49,7 @@ def look(source: Source, max_bytes: int) -> Findings:
     try:
         schema = json.loads(header.get("avro.schema", b"{}"))
     except ValueError:
-        findings.flags.append("its schema is no JSON")
+        findings.damage("its schema is no JSON")
     if isinstance(schema, dict):
         findings.columns = [
             {"name": str(item.get("name")), "type": json.dumps(item.get("type"))[:60], "nulls": None}

@@ -24,7 +24,7 @@ def look(source: Source, max_bytes: int) -> Findings:
     findings = Findings(kind="document", rows=walk.values or None)
     scale = 1.0
     if walk.fault and (share == 1.0 or "ends inside" not in walk.fault):
-        findings.flags.append(f"{walk.fault} at byte {walk.at:,}")
+        findings.damage(f"{walk.fault} at byte {walk.at:,}")
     elif walk.at < len(data) or share < 1.0:
         scale = len(data) / max(walk.at, 1) / share
         findings.notes.append(f"estimated from the first {walk.at:,} bytes")

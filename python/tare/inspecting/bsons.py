@@ -17,7 +17,7 @@ def look(source: Source, max_bytes: int) -> Findings:
         size = int.from_bytes(data[at : at + 4], "little", signed=True)
         if size < 5 or at + size > len(data) or data[at + size - 1] != 0:
             if share == 1.0:
-                findings.flags.append(f"no whole document at byte {at:,}: cut or damaged")
+                findings.damage(f"no whole document at byte {at:,}: cut or damaged")
             break
         at += size
         count += 1

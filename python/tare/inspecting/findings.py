@@ -41,6 +41,7 @@ class Findings:
         kinds: What it holds beside data, and how often: ``promise``, ``closure`` ...; of R objects only.
         tree: The structure in lines: depth, name, what; of R objects only.
         notes: Remarks, such as what was estimated.
+        damaged: Whether a flag says that it is cut or malformed.
     """
 
     version: str = ""
@@ -54,6 +55,12 @@ class Findings:
     kinds: dict[str, int] | None = None
     tree: list[dict[str, Any]] | None = None
     notes: list[str] = field(default_factory=list)
+    damaged: bool = False
+
+    def damage(self, said: str) -> None:
+        """Flag what no reader gets past; what can be told of the rest stays."""
+        self.flags.append(said)
+        self.damaged = True
 
 
 @dataclass

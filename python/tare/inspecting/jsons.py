@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tare.datasets import documents, encodings, jsonscan, repeats
 from tare.datasets.source import Source
-from tare.errors import TareError
+from tare.errors import Malformed, TareError, Truncated
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
@@ -38,7 +38,7 @@ def look(source: Source, max_bytes: int) -> Findings:
     if lines.cut:
         what = "estimated from" if scale > 1 else "counted in"
         findings.notes.append(f"{what} the first {found.length:,} bytes")
-    fault = _fault(source, min(max_bytes, _READ_BYTES))
+    findings.damaged, fault = _fault(source, min(max_bytes, _READ_BYTES))
     if fault is None and not lines.cut and (found.open_levels or found.in_string):
         plural = "s" * (found.open_levels != 1)
         levels = f"{found.open_levels:,} open array{plural} or object{plural}"
@@ -46,27 +46,29 @@ def look(source: Source, max_bytes: int) -> Findings:
         fault = f"ends inside {inside}: " + (
             "a line is malformed, or the file was cut" if stream else "the file was cut"
         )
+        findings.damaged = True
     findings.flags += filter(None, [fault])
     if found.depth > 254:
         findings.flags.append(f"nested {found.depth:,} levels deep: many libraries refuse it")
     return findings
 
 
-def _fault(source: Source, max_bytes: int) -> str | None:
-    """Why the text cannot be read or what is lost then; empty if nothing; None if it is too long to be tried."""
+def _fault(source: Source, max_bytes: int) -> tuple[bool, str | None]:
+    """Whether the text is damaged, and why it cannot be read or what is lost then; empty if nothing; None if it is too long to be tried."""
     data, share = source.read(max_bytes)
     stream = source.format == "ndjson"
     if share < 1.0:
         if not stream:
-            return None
+            return False, None
         data = data[: data.rfind(b"\n") + 1]
     try:
         data = encodings.to_utf8(source, data, None, final=share == 1.0)
         (documents.parse_lines if stream else documents.parse_whole)(source, data)
     except TareError as error:
-        return str(error).removeprefix(f"{source.name}: ").removeprefix(f"{source.format}: ")
+        said = str(error).removeprefix(f"{source.name}: ").removeprefix(f"{source.format}: ")
+        return isinstance(error, Malformed | Truncated), said
     said = repeats.told(data, lines=stream)
-    return said or ("" if share == 1.0 else None)
+    return False, said or ("" if share == 1.0 else None)
 
 
 class _Lines:

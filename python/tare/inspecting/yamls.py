@@ -7,7 +7,7 @@ from typing import Any
 
 from tare.datasets import documents, shape
 from tare.datasets.source import Source
-from tare.errors import TareError
+from tare.errors import Malformed, TareError, Truncated
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
@@ -53,6 +53,9 @@ def look(source: Source, max_bytes: int) -> Findings:
 def _shape(source: Source, findings: Findings) -> dict[str, Any] | None:
     try:
         value, _ = documents.load(source)
+    except (Malformed, Truncated) as error:
+        findings.damage(str(error))
+        return None
     except TareError as error:
         findings.flags.append(str(error))
         return None

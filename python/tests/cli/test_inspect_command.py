@@ -138,3 +138,19 @@ def test_one_byte_is_no_bytes(tmp_path):
     (tmp_path / "y.json").write_bytes(b"12")
     assert b"size               1 byte (1 B)" in run("inspect", "x.json", cwd=tmp_path).stdout
     assert b"size               2 bytes (2 B)" in run("inspect", "y.json", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("format", ["json", "ndjson", "avro", "bson", "msgpack", "cbor", "yaml"])
+def test_a_file_that_was_cut_ends_with_1(format, tmp_path):
+    """And what can be told of the rest is told; a whole one ends with 0."""
+    rows = [{"id": n, "name": f"n{n}"} for n in range(50)]
+    given = {"bson": {"rows": rows}, "avro": pa.Table.from_pylist(rows)}.get(format, rows)
+    data = tare.encode(given, format)
+    (tmp_path / "whole").write_bytes(data)
+    (tmp_path / "cut").write_bytes(data[: len(data) * 2 // 3] + (b"\n{[" if format == "yaml" else b""))
+    assert 0 == run("inspect", "whole", "--format", format, cwd=tmp_path).returncode
+    done = run("inspect", "cut", "--format", format, cwd=tmp_path)
+    assert 1 == done.returncode
+    assert b"!" in done.stdout
+    found = json.loads(run("inspect", "cut", "--format", format, "--json", cwd=tmp_path).stdout)
+    assert found["damaged"] or found["error"]
