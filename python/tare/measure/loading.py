@@ -12,7 +12,7 @@ from typing import Any
 
 from tare.errors import WorkerError
 
-__all__ = ["handed", "refuse_other_values"]
+__all__ = ["changed_types", "handed", "refuse_other_values"]
 
 # R has no whole numbers beyond 32 bit but as doubles; serde_json has those of 64 bit.
 _WHOLE = {"r": (-(2**53), 2**53), "rust": (-(2**63), 2**64 - 1)}
@@ -157,6 +157,33 @@ def _changed_in_r(table: Any) -> tuple[str, str]:
     return "", f"{what}: in R its values are of several types, and no table of ours holds those"
 
 
+def changed_types(path: str, kind: str, language: str) -> list[dict[str, Any]]:
+    """Columns that a language loads as another type, their values being the same: no codec of it gives back the type that they had.
+
+    Args:
+        path: Where the part is saved.
+        kind: How: ``json``, ``values`` or ``arrow``.
+        language: Language of the worker; empty for Python.
+
+    Returns:
+        Changes as ``verify`` tells them. R's alone are known: others tell of each column themselves.
+    """
+    if language != "r" or kind != "arrow":
+        return []
+    from tare.dataset import load_saved
+    from tare.fidelity.tables import compare_tables
+
+    table = load_saved(path, "arrow")
+    asked = table.select([at for at, field in enumerate(table.schema) if not _is_r_type(field.type)])
+    if not asked.num_columns or not asked.num_rows:
+        return []
+    back = _as_r_has_it(asked)
+    opaque = _opaque(asked, back)
+    plain = [at for at in range(asked.num_columns) if at not in opaque]
+    found = compare_tables(_without_maps(asked.select(plain)), back.select(plain), limit=asked.num_columns)
+    return [one.as_dict() for one in found.changes if one.verdict == "type"]
+
+
 def _as_r_has_it(table: Any) -> Any:
     """A table that was R's in between, once more of Arrow."""
     from tare._tare import r_from_arrow, r_write
@@ -197,6 +224,16 @@ def _without_maps(table: Any) -> Any:
             pairs = pa.list_(pa.struct([("key", field.type.key_type), ("value", field.type.item_type)]))
             table = table.set_column(at, field.name, table.column(at).cast(pairs))
     return table
+
+
+def _is_r_type(kind: Any) -> bool:
+    """Whether an Arrow type is one that R's own vectors come back as."""
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(
+        types.is_string(kind) or types.is_boolean(kind) or types.is_int32(kind) or types.is_float64(kind)
+    )
 
 
 def _is_held(kind: Any) -> bool:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tare.errors import WorkerError
+from tare.fidelity.comparison import column_of
 from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
@@ -219,7 +220,7 @@ class Seat:
                 if not all(self._run(operation, batch=1) for operation in self._compared()):
                     return
                 found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
-                judge_verify(self.case, self._held(found), self.part)
+                judge_verify(self.case, self._with_loaded(self._held(found)), self.part)
         except WorkerError as error:
             self.lose(error)
 
@@ -234,6 +235,19 @@ class Seat:
         names = {name: level(self.case, name) for name in ("delivery", "kind", "order")}
         given = Given(self.session, self.part, str(self.codec), self.language, names, "file" in media)
         return held(found, given, written)
+
+    def _with_loaded(self, found: dict[str, Any]) -> dict[str, Any]:
+        """A comparison with the types that were lost before it: its worker compares with what it loaded."""
+        if self.part.kind != "table":
+            return found
+        known = set(map(column_of, found["changes"]))
+        more = [
+            one for one in self.session.changed_types(self.part, self.language) if column_of(one) not in known
+        ]
+        if not more:
+            return found
+        verdict = "type" if found["verdict"] == "same" else found["verdict"]
+        return {**found, "verdict": verdict, "changes": [*found["changes"], *more][:20]}
 
     def _compared(self) -> tuple[str, ...]:
         """What is run once before what comes back is compared.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import WorkerError
 from tare.measure import pressure, scratch
 from tare.measure.foreign import command_of
-from tare.measure.loading import handed
+from tare.measure.loading import changed_types, handed
 from tare.measure.reach import Reach
 
 if TYPE_CHECKING:
@@ -245,6 +245,7 @@ class Session:
         self.started_at = time.monotonic()
         self.base: Codec | None = None
         self._parts: dict[str, Part] = {}
+        self._types: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._handed: dict[tuple[str, str], tuple[str, str] | WorkerError] = {}
         self._writing = threading.Lock()
         self._cases: dict[str, dict[str, Any]] = {}
@@ -400,6 +401,14 @@ class Session:
             raise WorkerError(str(known), worker=known.worker, type=known.type, phase=known.phase)
         path, as_ = known
         return {**part.request(), "path": path, "as": as_}
+
+    def changed_types(self, part: Part, language: str) -> list[dict[str, Any]]:
+        """Columns that the language loads as another type, as changes of ``verify``."""
+        with self._writing:
+            key = (part.path, language)
+            if key not in self._types:
+                self._types[key] = changed_types(part.path, part.as_, language)
+            return self._types[key]
 
     def new_path(self) -> str:
         """A path for the file medium that nothing else uses."""

@@ -212,6 +212,15 @@ def test_a_host_without_a_language_says_so(
     assert not list(tmp_path.glob("*.tare.json"))
 
 
+def test_sources_of_one_stem_keep_their_endings(tmp_path: Path) -> None:
+    """As when they are converted: `a.csv` and `a.json` have a record each."""
+    for name, text in (("a.csv", "x\n1\n"), ("a.json", "[1]"), ("b.json", "[2]")):
+        (tmp_path / name).write_text(text)
+    plan = scale.plan_measure(str(tmp_path), str(tmp_path / "out"), seconds=2)
+    names = sorted(unit["output"]["names"][0] for unit in plan.units())
+    assert names == ["a.csv.tare.json", "a.json.tare.json", "b.tare.json"]
+
+
 def test_what_cannot_be_measured_is_not_planned(data: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least 2 seconds"):
         scale.plan_measure(str(data), str(tmp_path), seconds=1)

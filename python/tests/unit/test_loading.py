@@ -14,9 +14,10 @@ from conftest import need
 
 import tare
 from tare import measure
+from tare.dataset import Dataset
 from tare.errors import WorkerError
 from tare.measure.driver import Worker
-from tare.measure.loading import handed, refuse_other_values
+from tare.measure.loading import changed_types, handed, refuse_other_values
 from tare.tagged import from_tagged
 
 WORKERS = Path(tare.__file__).parent / "workers"
@@ -200,3 +201,20 @@ def test_a_column_that_cannot_be_checked_says_so(tmp_path: Path) -> None:
     )
     assert ("loads" in said, "X\\n" in said) == (False, False)
     assert (caught.value.type, caught.value.phase) == ("refused", "load")
+
+
+def test_columns_that_r_loads_as_another_type_are_told(tmp_path: Path) -> None:
+    """None of R's codecs gives those types back, though each keeps what R holds."""
+    table = pa.table(
+        {
+            "price": pa.array([decimal.Decimal("1.10"), None], pa.decimal128(10, 2)),
+            "n": pa.array([1, 2], pa.int64()),
+            "x": [0.5, 1.5],
+            "s": ["a", None],
+        }
+    )
+    path = str(tmp_path / "part")
+    Dataset(table, name="x").save(path)
+    told = changed_types(path, "arrow", "r")
+    assert {(one["path"], one["verdict"]) for one in told} == {("price", "type"), ("n", "type")}
+    assert changed_types(path, "arrow", "node") == []

@@ -31,7 +31,7 @@ from tare.scale.tasks.partition import NAMING
 from tare.scale.temporary import prefix
 from tare.scale.unit import safe_name
 
-__all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
+__all__ = ["kept_plan", "named", "parse_bytes", "plan_convert", "plan_encode"]
 
 _UNITS = {
     "": 1,
@@ -276,14 +276,27 @@ def _by_content(identify: str) -> bool:
 def _targets(
     found: Sequence[Found], to: str, left: list[tuple[str, str]], read: str
 ) -> list[tuple[Found, str]]:
-    """Each source with the name of its result; where two would become one, their old endings stay."""
-    ending = ending_of(to)
-    sharing: dict[str, list[Found]] = {}
+    """Each source whose format is known or given, with the name of its result."""
     asked: Iterable[tuple[str, str] | None] = [None] * len(found) if read else unknown_of(found)
+    known = []
     for one, told in zip(found, asked, strict=True):
-        if told is not None:
+        if told is None:
+            known.append(one)
+        else:
             left.append(told)
-            continue
+    return named(known, ending_of(to), left)
+
+
+def named(found: Sequence[Found], ending: str, left: list[tuple[str, str]]) -> list[tuple[Found, str]]:
+    """Each source with the name of its result; where two would become one, their old endings stay.
+
+    Args:
+        found: The sources.
+        ending: What stands in the place of theirs.
+        left: Takes those that no name is left for, with the reason.
+    """
+    sharing: dict[str, list[Found]] = {}
+    for one in found:
         sharing.setdefault(kept_name(stem_of(one.name)) + ending, []).append(one)
     targets = []
     taken: set[str] = set()

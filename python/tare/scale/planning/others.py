@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tare._version import __version__
-from tare.converting.naming import stem_of
 from tare.datasets.source import printable
 from tare.errors import UsageError
 from tare.scale.left import check_some
@@ -121,7 +120,7 @@ def plan_measure(
     from tare.measure.run import check_settings
     from tare.measure.session import Settings
     from tare.measure.supports import check_id
-    from tare.scale.planning.convert import kept_plan
+    from tare.scale.planning.convert import kept_plan, named
 
     check_settings(Settings(time_s=seconds))
     for codec in codecs:
@@ -132,12 +131,13 @@ def plan_measure(
     before = len(left)
     found = find_sources(given, below=base, skipped=left)
     check_some(found, left)
+    targets = named(found, ".tare.json", left)
 
     def units() -> Iterator[dict[str, Any]]:
-        for one in found:
+        for one, name in targets:
             yield {
                 "tare_unit": 1, "task": "measure", "input": [one.as_input()],
-                "output": {"base": base, "names": [kept_name(stem_of(one.name)) + ".tare.json"]},
+                "output": {"base": base, "names": [name]},
                 "options": {"codecs": list(codecs), "seconds": seconds, "tare": __version__},
                 "needs": {"memory": 6 * one.size, "threads": 1, "resources": {"bench": 1}},
             }  # fmt: skip
