@@ -315,7 +315,7 @@ def repro(codec: str, item: Any) -> str:
     """A line for a shell that shows input, bytes and output of one cell; empty for another language's codec.
 
     >>> print(repro("json:orjson", "key_int"))  # doctest: +ELLIPSIS
-    python -c "import tare; from tare.measure import ...
+    python -c "import tare; from tare.fidelity import ...
     """
     item = get(item) if isinstance(item, str) else item
     text = str(codec).replace("'", "")

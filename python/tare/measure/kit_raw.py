@@ -33,6 +33,7 @@ class Raw:
         bench: Whose command is started.
         deadline_s: How long an answer, or the program's end, may take.
 
+    >>> from pathlib import Path
     >>> with Raw(Bench(("echo", "[7]"), "json:any", Path())) as program:
     ...     program.line()
     [7]

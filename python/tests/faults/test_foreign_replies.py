@@ -28,7 +28,7 @@ def op_run(self, request):
     reply = run(self, request | {"codec": "json:stdlib"})
     told += 1
     word, _, names = how.partition(" ")
-    if word == "lacks" or word == "seldom" and told % 5 == 0 or word == "rows":
+    if word == "lacks" or word == "seldom" and told % 3 == 0 or word == "rows":
         gone = [name in names.split() for name in reply["cols"]]
         reply["samples"] = [
             [None if no and (word != "rows" or place % 2) else cell for no, cell in zip(gone, row)]
