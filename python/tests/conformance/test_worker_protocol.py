@@ -466,10 +466,13 @@ def test_the_cpu_clock_is_the_processs_own(worker, speaker, tmp_path):
         told, counted = sampled("encode", batch)
         if counted > 50_000_000 + 2 * around:
             break
-    assert told <= counted * 1.01
     # A runtime that compiles beside does so between samples too, where no clock of its own is read. Freeing pages
-    # behind a sample takes longer on a busy machine than behind an empty one.
-    assert told >= (0.85 if speaker.works_beside else 0.9) * (counted - around)
+    # behind a sample takes longer now and then, so that the nearest of several is taken: a clock that lies is never near.
+    found = [(told, counted), *(sampled("encode", batch) for _ in range(4))]
+    assert all(told <= counted * 1.01 for told, counted in found)
+    assert max(told / (counted - around) for told, counted in found) >= (
+        0.85 if speaker.works_beside else 0.9
+    )
 
 
 def test_the_collector_can_be_on(worker, speaker, document):
