@@ -19,6 +19,8 @@ __all__ = ["levels_of_part"]
 def levels_of_part(data: pa.Table, mask: np.ndarray[Any, Any]) -> pa.Table:
     """The table with the levels that some of its rows keep; the other rows of such a column may become null.
 
+    Levels of nested types all stay where chunks have several dictionaries, which Arrow does not unify; so do those within lists and structs.
+
     Args:
         data: The whole table.
         mask: True for each row that the part has.

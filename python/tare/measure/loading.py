@@ -8,9 +8,12 @@ from __future__ import annotations
 import functools
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
+
+if TYPE_CHECKING:
+    from tare.fidelity.comparison import Change
 
 __all__ = ["changed_types", "handed", "refuse_other_values"]
 
@@ -135,18 +138,12 @@ def _changed_in_r(table: Any) -> tuple[str, str]:
         The first column whose values R holds as others, with the first such value, and the first of which nothing
         can be said.
     """
-    from tare.fidelity.tables import compare_tables
-
     # By position: two columns may have one name.
     asked = table.select(
         [at for at, field in enumerate(table.schema) if not _is_held(field.type) or _has_na(table.column(at))]
     )
-    if not asked.num_columns or not asked.num_rows:
-        return "", ""
-    back = _as_r_has_it(asked)
-    opaque = _opaque(asked, back)
-    plain = [at for at in range(asked.num_columns) if at not in opaque]
-    for change in compare_tables(_without_maps(asked.select(plain)), back.select(plain)).changes:
+    changes, opaque = _after_r(asked)
+    for change in changes:
         if change.verdict == "lossy":
             shown = f"{change.in_[:80]} as {change.out[:80]}"
             return f"column {change.path[:60]!r} with other values ({shown})", ""
@@ -171,17 +168,23 @@ def changed_types(path: str, kind: str, language: str) -> list[dict[str, Any]]:
     if language != "r" or kind != "arrow":
         return []
     from tare.dataset import load_saved
-    from tare.fidelity.tables import compare_tables
 
     table = load_saved(path, "arrow")
     asked = table.select([at for at, field in enumerate(table.schema) if not _is_r_type(field.type)])
-    if not asked.num_columns or not asked.num_rows:
-        return []
-    back = _as_r_has_it(asked)
-    opaque = _opaque(asked, back)
-    plain = [at for at in range(asked.num_columns) if at not in opaque]
-    found = compare_tables(_without_maps(asked.select(plain)), back.select(plain), limit=asked.num_columns)
-    return [one.as_dict() for one in found.changes if one.verdict == "type"]
+    return [one.as_dict() for one in _after_r(asked)[0] if one.verdict == "type"]
+
+
+def _after_r(table: Any) -> tuple[tuple[Change, ...], list[int]]:
+    """What changed of a table that was R's in between, and which columns no type of Arrow holds then."""
+    from tare.fidelity.tables import compare_tables
+
+    if not table.num_columns or not table.num_rows:
+        return (), []
+    back = _as_r_has_it(table)
+    opaque = _opaque(table, back)
+    plain = [at for at in range(table.num_columns) if at not in opaque]
+    before = _without_maps(table.select(plain))
+    return compare_tables(before, back.select(plain), limit=max(20, table.num_columns)).changes, opaque
 
 
 def _as_r_has_it(table: Any) -> Any:
