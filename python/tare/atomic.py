@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import tempfile
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 __all__ = [
     "Replacement",
@@ -59,10 +60,10 @@ def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Bi
     Raises:
         OSError: The file cannot be written; what was at ``path`` is untouched.
     """
-    with replacing_path(path) as temporary, open(temporary, "wb") as file:
+    with _replacement(path) as place, _opened(place) as file:
         yield cast(BinaryIO, file)
         file.flush()
-        if sync and os.path.isfile(temporary):
+        if sync and os.path.isfile(place.temporary):
             os.fsync(file.fileno())
 
 
@@ -76,13 +77,38 @@ def replacing_path(path: str | os.PathLike[str]) -> Iterator[str]:
     Raises:
         OSError: The file cannot be written; what was at ``path`` is untouched.
     """
+    with _replacement(path) as place:
+        yield place.temporary
+
+
+@contextlib.contextmanager
+def _replacement(path: str | os.PathLike[str]) -> Iterator[Replacement]:
     place = Replacement(path)
     try:
-        yield place.temporary
+        yield place
         place.commit()
     except BaseException:
         place.abandon()
         raise
+
+
+class _Written(io.FileIO):
+    """A temporary file, whose errors tell the name that it will have: the system's, of a full disk, tell none."""
+
+    def __init__(self, place: Replacement) -> None:
+        super().__init__(place.temporary, "wb")
+        self._told = place.target
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = error.filename or self._told
+            raise
+
+
+def _opened(place: Replacement) -> io.BufferedWriter:
+    return io.BufferedWriter(_Written(place))
 
 
 def flush_to_disk(path: str | os.PathLike[str]) -> None:
@@ -114,7 +140,7 @@ def replacing_both(
         undo.callback(place.abandon)
         described = Replacement(beside)
         undo.callback(described.abandon)
-        with open(place.temporary, "wb") as file, open(described.temporary, "wb") as other:
+        with _opened(place) as file, _opened(described) as other:
             yield cast(BinaryIO, file), cast(BinaryIO, other)
             for written in (file, other):
                 written.flush()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
+from conftest import need
 
+from tare import atomic
 from tare.atomic import make_folders, refuse_unwritable, remove_folders
 from tare.measure.journal import Journal
 
@@ -57,3 +60,12 @@ def test_a_removed_journal_takes_its_folders_along(tmp_path):
     Path(tmp_path / "a" / "r.tare.json").write_text("{}")
     journal.remove()
     assert ["r.tare.json"] == os.listdir(tmp_path / "a")
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_a_full_disk_is_told_with_the_name_of_the_file(size: int) -> None:
+    """The system's error has no name: whoever reads it would not know which of the disks is full."""
+    need(os.path.exists("/dev/full"), "there is no /dev/full")
+    with pytest.raises(OSError, match="No space left") as caught, atomic.replacing("/dev/full") as file:
+        file.write(bytes(size))
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, "/dev/full")
