@@ -207,7 +207,8 @@ class Dataset:
         data = self.value
         mask = sampling.drawn_mask(data, size, seed=seed)
         if mask is None:
-            rows, nbytes = saving.save_batches(data.to_batches(), data.schema, path)
+            whole = saving.of_one_dictionary(data)
+            rows, nbytes = saving.save_batches(whole.to_batches(), whole.schema, path)
             digest = self.hash()
         else:
             data = levels_of_part(data, mask)

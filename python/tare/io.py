@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, compressor_id
-from tare.converting import batches, changes, objects, refused
+from tare.converting import batches, changes, dictionaries, objects, refused
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.recognise import option_named
@@ -286,7 +286,7 @@ def _convert(
             return _whole(_data_only(source, job, losses), job, losses)
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
-                return _stream(source, job, *batches.reader(source, columns=job.columns))
+                return _stream(source, job, *_rows_in_batches(source, job))
     data = open_dataset(
         src if source is None else source, format=format, allow_pickle=allow_pickle, encoding=job.encoding,
         columns=job.columns, check_names=True, losses=losses,
@@ -533,6 +533,16 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
         source.path is not None and large and simple and not job.verify and source.format in batches.READ and target.format_id in batches.WRITTEN
         and not (source.format == target.format_id == "ndjson")
     )  # fmt: skip
+
+
+def _rows_in_batches(source: Source, job: _Job) -> batches.Batches:
+    schema, rows = batches.reader(source, columns=job.columns)
+    codec = job.codec
+    if codec.format_id == "arrow" and codec.options.get("layout") != "stream":
+        names = dictionaries.columns_with_levels(schema)
+        if names:
+            rows = dictionaries.of_one_dictionary(rows, batches.reader(source, columns=names)[1])
+    return schema, rows
 
 
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:

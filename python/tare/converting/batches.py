@@ -78,9 +78,14 @@ def writer(file: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:
     if format == "arrow":
         from pyarrow import ipc
 
-        name = options.get("compression", "none")
-        packed = None if name in (None, "none", "uncompressed") else name
-        return ipc.new_file(cast(Any, file), schema, options=ipc.IpcWriteOptions(compression=packed))
+        name: Any = options.get("compression", "none")
+        packed = (
+            None
+            if name in (None, "none", "uncompressed")
+            else pa.Codec(name, compression_level=options.get("level"))
+        )
+        new = ipc.new_stream if options.get("layout") == "stream" else ipc.new_file
+        return new(cast(Any, file), schema, options=ipc.IpcWriteOptions(compression=packed))
     if format == "csv":
         from pyarrow import csv
 

@@ -8,12 +8,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import UsageError
+from tare.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Saved", "hash_columns", "hash_document", "hash_table", "load_saved", "save", "save_batches"]
+__all__ = [
+    "Saved",
+    "hash_columns",
+    "hash_document",
+    "hash_table",
+    "load_saved",
+    "of_one_dictionary",
+    "save",
+    "save_batches",
+]
 
 _HASH_ROWS = 65_536
 
@@ -54,7 +63,7 @@ def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
         from pyarrow import ipc
 
         with ipc.new_file(name, value.schema) as writer:
-            writer.write_table(value)
+            writer.write_table(of_one_dictionary(value))
         return {"path": name, "as": "arrow", "kind": kind}
     from tare import tagged
 
@@ -72,6 +81,11 @@ def save_batches(
 ) -> tuple[int, int]:
     """Write a table batch by batch as `save` writes it whole.
 
+    Args:
+        batches: Its rows; all chunks of a column have the same levels, as `of_one_dictionary` makes them.
+        schema: Its schema.
+        path: Where it is written.
+
     Returns:
         Its rows, and its bytes in memory.
 
@@ -87,6 +101,28 @@ def save_batches(
             rows += batch.num_rows
             size += batch.nbytes
     return rows, size
+
+
+def of_one_dictionary(data: pa.Table) -> pa.Table:
+    """The table with the same levels in all chunks of a column, at whatever depth: an Arrow file has room for no others.
+
+    Raises:
+        Unsupported: Chunks have several dictionaries that Arrow does not bring together, as of nested values.
+
+    >>> import pyarrow as pa
+    >>> grown = pa.chunked_array([pa.array(["a"]).dictionary_encode(), pa.array(["b"]).dictionary_encode()])
+    >>> of_one_dictionary(pa.table({"k": grown}))["k"].chunk(1).dictionary.to_pylist()
+    ['a', 'b']
+    """
+    import pyarrow as pa
+
+    try:
+        return data.unify_dictionaries()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        said = (
+            f"categories whose chunks have several dictionaries, which Arrow does not bring together: {error}"
+        )
+        raise Unsupported(said) from error
 
 
 def load_saved(path: str | os.PathLike[str], as_: str, kind: str = "document") -> Any:

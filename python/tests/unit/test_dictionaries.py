@@ -1,0 +1,101 @@
+"""Categories whose levels grow from one row group to the next: an Arrow file has room for one dictionary of a column."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+import tare
+from tare import io as tare_io
+from tare import measure
+from tare.converting.dictionaries import columns_with_levels, of_one_dictionary
+from tare.dataset import Dataset, load_saved
+from tare.errors import Unsupported
+
+LETTERS = "abc"
+
+
+def grown(rows: int = 1000) -> pa.Table:
+    """Three chunks, each of one level of its own, plain, in lists and in structs."""
+    parts = []
+    for letter in LETTERS:
+        coded = pa.array([letter] * rows).dictionary_encode()
+        lists = pa.ListArray.from_arrays(list(range(rows + 1)), coded)
+        records = pa.StructArray.from_arrays([coded, pa.array(range(rows))], ["k", "n"])
+        parts.append(pa.table({"n": range(rows), "k": coded, "l": lists, "s": records}))
+    return pa.concat_tables(parts)
+
+
+def test_a_table_is_saved_for_workers(tmp_path) -> None:
+    table = grown()
+    data = Dataset(table, name="x")
+    whole = data.save_part(tmp_path / "whole")
+    assert load_saved(whole.path, "arrow", "table").equals(table.unify_dictionaries())
+    assert whole.hash == data.hash()
+    data.save(tmp_path / "saved")
+    assert load_saved(tmp_path / "saved", "arrow", "table").to_pylist() == table.to_pylist()
+    part = data.save_part(tmp_path / "part", 0.5)
+    assert load_saved(part.path, "arrow", "table").equals(data.subset(0.5).value.unify_dictionaries())
+
+
+def test_a_table_is_measured() -> None:
+    result = measure.run(grown(), time_s=0, quick=True, codecs=("arrow", "parquet"), media=("memory",))
+    told = {case["labels"]["codec"]: case["status"] for case in result.cases if case["stage"] == "weigh"}
+    assert told.items() >= {"arrow:pyarrow": "ok", "parquet:pyarrow": "ok"}.items()
+
+
+def test_levels_that_arrow_does_not_bring_together_are_told(tmp_path) -> None:
+    """Levels that are structs, another in each chunk."""
+    chunks = [
+        pa.DictionaryArray.from_arrays([0], pa.array([{"a": n}], pa.struct([("a", pa.int64())])))
+        for n in range(2)
+    ]
+    with pytest.raises(Unsupported, match="several dictionaries"):
+        Dataset(pa.table({"k": pa.chunked_array(chunks)}), name="x").save_part(tmp_path / "x")
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("name", ["in.parquet", "in.arrows"])
+@pytest.mark.parametrize("codec", ["arrow", "arrow:pyarrow,compression=zstd", "arrow:pyarrow,layout=stream"])
+def test_a_file_is_converted_to_arrow(tmp_path, monkeypatch, streamed: bool, name: str, codec: str) -> None:
+    table = grown()
+    if name == "in.parquet":  # Arrow itself reads no categories within others from several row groups
+        table = table.select(["n", "k"])
+    new = parquet.ParquetWriter if name == "in.parquet" else ipc.new_stream
+    with new(tmp_path / name, table.schema) as writer:
+        for start in range(0, table.num_rows, 1000):
+            writer.write_table(table.slice(start, 1000))
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0 if streamed else 1 << 40)
+    done = tare.convert(tmp_path / name, tmp_path / "out.arrow", codec=codec, verify=False)
+    assert (done.streamed, done.rows, done.changes) == (streamed, table.num_rows, [])
+    back = tare.read(tmp_path / "out.arrow")
+    assert (back.schema.types, back.to_pylist()) == (table.schema.types, table.to_pylist())
+    head = (tmp_path / "out.arrow").read_bytes()[:6]
+    assert (head == b"ARROW1") == ("stream" not in codec)
+
+
+def test_a_stream_is_written_where_its_name_asks_for_one(tmp_path, monkeypatch) -> None:
+    """However large the source; the level of zstd too is that which was asked for."""
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    tare.write(pa.table({"t": [str(n % 977) * 9 for n in range(50_000)]}), tmp_path / "in.parquet")
+    assert tare.convert(tmp_path / "in.parquet", tmp_path / "out.arrows").streamed
+    assert (tmp_path / "out.arrows").read_bytes()[:4] == b"\xff\xff\xff\xff"
+    sizes = [
+        tare.convert(tmp_path / "in.parquet", tmp_path / "out.arrow", codec=f"arrow:pyarrow,compression=zstd,level={level}").bytes_out
+        for level in (1, 19)
+    ]  # fmt: skip
+    assert sizes[1] < sizes[0]
+
+
+def test_batches_get_the_levels_of_all() -> None:
+    """Nulls and rows of none among them; codes count as many as they must."""
+    letters = [chr(97 + n) for n in range(26)]
+    batches = [
+        pa.record_batch({"k": pa.array(cells, pa.string()).dictionary_encode(), "n": pa.array(range(len(cells)))})
+        for cells in (["a", None], [], letters, ["z", "a"])
+    ]  # fmt: skip
+    given = list(of_one_dictionary(batches, [one.select(["k"]) for one in batches]))
+    assert [one.to_pylist() for one in given] == [one.to_pylist() for one in batches]
+    assert {tuple(one["k"].dictionary.to_pylist()) for one in given} == {tuple(letters)}
+    assert columns_with_levels(batches[0].schema) == ["k"]
