@@ -282,11 +282,11 @@ def _from_arrow(table: pa.Table, to: str) -> Any:
         from tare.frames import polars_from_arrow
 
         return polars_from_arrow(table)
-    columns = {name: _values(table.column(name)) for name in names}
+    columns = {name: _values(name, table.column(name)) for name in names}
     return columns if to == "columns" else _records_of(columns, table.num_rows)
 
 
-def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
+def _values(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
     """Python values; nanoseconds become microseconds where nothing is lost, as Python has no others."""
     import pyarrow as pa
 
@@ -301,8 +301,14 @@ def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
     if wanted is not None:
         try:
             column = column.cast(wanted)
-        except pa.ArrowInvalid:
-            pass  # finer than microseconds: pandas' own scalars, or an error that says so
+        except (
+            pa.ArrowInvalid
+        ) as error:  # finer than microseconds: pandas has its own scalars of moments and durations
+            if pa.types.is_time64(kind):
+                said = (
+                    f"column {name[:80]!r} has times of day with nanoseconds, which Python's values have not"
+                )
+                raise Unsupported(said, path=name) from error
     return column.to_pylist()
 
 

@@ -29,11 +29,11 @@ def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
     >>> type_losses(pa.schema({"o": pa.dictionary(pa.int8(), pa.string(), ordered=True)}), Codec.parse("csv"))[0]["path"]
     'o (levels)'
     """
-    import pyarrow as pa
+    from tare.fidelity.nested_orders import ordered_within
 
     found = []
     for field in schema:
-        if pa.types.is_dictionary(field.type) and field.type.ordered and not _keeps_order(codec, field.type):
+        if (ordered := ordered_within(field.type)) and not _keeps_order(codec, ordered):
             told = (f"{field.name} (levels)", "lossy", "ordered", "values without an order", None)
             found.append(_change(*told))
         elif (verdict := _of_maps(field.type)) and not _keeps_maps(codec):
@@ -42,20 +42,28 @@ def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
     return found
 
 
-def _keeps_order(codec: Codec, kind: Any) -> bool:
-    """Arrow's own files keep every level; Parquet and R's factors those that are texts."""
+def _keeps_order(codec: Codec, ordered: list[Any]) -> bool:
+    """Arrow's own files keep every level, as do its tables and pandas' when pickled; Parquet and R's factors those that are texts."""
     import pyarrow as pa
 
-    text = pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
+    values = [kind.value_type for kind in ordered]
+    text = all(pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in values)
     own = codec.library_name == "pyarrow"
-    return (codec.format_id == "arrow" and own) or (
-        text and (objects.writes(codec) or (codec.format_id == "parquet" and own))
+    return (
+        _is_kept_whole(codec)
+        or (codec.format_id == "arrow" and own)
+        or (text and (objects.writes(codec) or (codec.format_id == "parquet" and own)))
     )
 
 
 def _keeps_maps(codec: Codec) -> bool:
     """Or tells of them itself, as what writes R's files does."""
-    return codec.format_id in _HOLD_MAPS or objects.writes(codec)
+    return codec.format_id in _HOLD_MAPS or _is_kept_whole(codec) or objects.writes(codec)
+
+
+def _is_kept_whole(codec: Codec) -> bool:
+    """Whether a table is pickled as it is, not as records."""
+    return codec.format_id == "pickle" and codec.library_name in ("pyarrow", "pandas")
 
 
 def _of_maps(kind: Any) -> str:

@@ -268,10 +268,18 @@ def _by_value(a: Any, b: Any, rows: Any) -> Differences:
     out = np.zeros(len(a), dtype=bool)
     for row in rows.tolist():
         try:
-            out[row] = not _kept(a[row].as_py(), b[row].as_py())
-        except (ValueError, TypeError, OverflowError, ImportError):
+            before, after = a[row], b[row].as_py()
+            finer = _is_finer(before)
+            out[row] = before.cast(b.type).as_py() != after if finer else not _kept(before.as_py(), after)
+        except (ValueError, TypeError, OverflowError, ImportError, pa.ArrowNotImplementedError):
             out[row] = True
     return Differences(out if out.any() else None)
+
+
+def _is_finer(cell: Any) -> bool:
+    """Whether it is a time of day of which Python's value would leave nanoseconds out without a word."""
+    kind = cell.type
+    return pa.types.is_time64(kind) and kind.unit == "ns" and cell.is_valid and cell.value % 1000 != 0
 
 
 def _kept(a: Any, b: Any) -> bool:

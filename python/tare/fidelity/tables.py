@@ -1,8 +1,9 @@
 """Compares an Arrow table with what came back, column by column, cell by cell.
 
 Compared are: number of rows; names and order of columns; each column's type,
-nulls and values, floats by their bits, with dictionary levels; metadata of the
-schema and the fields. Not compared, as no cell depends on them: how a column is
+nulls and values, floats by their bits, with dictionary levels, of which those
+inside nested types by their order alone; metadata of the schema and the fields.
+Not compared, as no cell depends on them: how a column is
 cut into chunks, whether a field is declared nullable, the names of list items,
 metadata that was added, and bookkeeping that libraries keep for themselves.
 """
@@ -31,6 +32,7 @@ from tare.fidelity.column_masks import (
     whole,
 )
 from tare.fidelity.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
+from tare.fidelity.nested_orders import lost_order
 
 __all__ = ["cell_text", "compare_tables"]
 
@@ -159,14 +161,16 @@ def _column(a: Any, b: Any, path: str, tally: Tally) -> None:
     if _has_levels(a.type):
         _dictionary(a, b, path, tally)
         return
-    if alike(a.type, b.type):
-        if not _equal(a, b):
-            _count(a, b, path, tally, cast=not a.type.equals(b.type))
+    if alike(a.type, b.type) and _equal(a, b):
         return
     before = len(tally.found)
-    _count(a, b, path, tally, cast=True)
-    if not any(key[:2] == (path, "") for key in list(tally.found)[before:]):
+    _count(a, b, path, tally, cast=not (alike(a.type, b.type) and a.type.equals(b.type)))
+    if any(key[:2] == (path, "") for key in list(tally.found)[before:]):
+        return
+    if not alike(a.type, b.type):
         tally.add(path, "type", str(a.type), str(b.type), "", count=max(1, len(a)))
+    if lost := lost_order(a, b):
+        tally.add(path, "lossy", *lost, "", side="levels")
 
 
 def _has_levels(kind: Any) -> bool:
@@ -338,7 +342,11 @@ def _gone(levels: Any, back: Any) -> int:
     """How many levels are none of those that came back."""
     try:
         return len(levels) - int(pc.sum(pc.is_in(levels, value_set=back)).as_py())
-    except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
+    except (
+        pa.ArrowNotImplementedError,
+        pa.ArrowTypeError,
+        pa.ArrowInvalid,
+    ):  # levels of two types are none alike
         known = set(_keys(back))
         return sum(key not in known for key in _keys(levels))
 

@@ -11,7 +11,7 @@ import pytest
 
 import tare
 from tare.converting.changes import document_changes, table_changes
-from tare.errors import EncodeError
+from tare.errors import EncodeError, Unsupported
 from tare.fidelity import compare
 
 
@@ -25,6 +25,9 @@ KEPT = {
     "nan in structs": (pa.table({"s": [{"a": float("nan")}, None]}), ["arrow", "cbor"]),
     "bytes": (pa.table({"b": [b"abc", b"\xff\0"]}), ["json", "ndjson"]),
     "lengths of time": (pa.table({"d": pa.array([1, 2], pa.duration("us"))}), ["json", "msgpack"]),
+    "times to the nanosecond": (pa.table({"n": [1, 2], "t": pa.array([1, None], pa.time64("ns"))}), ["csv", "parquet"]),
+    "lengths below none": (pa.table({"n": [1, 2], "d": pa.array([-1, -90_000], pa.duration("s"))}), ["csv:pandas", "json"]),
+    "orders in structs": (pa.table({"s": pa.StructArray.from_arrays([ordered([0, 1], ["lo", "hi"])], ["c"])}), ["arrow", "parquet", "rds", "pickle:pyarrow", "pickle:pandas"]),
     "maps": (pa.table({"m": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64()))}), ["rds", "orc"]),
     "integers of 64 bits": (pa.table({"u": pa.array([None, 2**63, 5], pa.uint64())}), ["json", "ndjson", "msgpack", "yaml"]),
     "lists of them": (pa.table({"u": pa.array([[2**63], None, []], pa.list_(pa.uint64()))}), ["json", "ndjson", "cbor"]),
@@ -34,6 +37,8 @@ KEPT = {
 }  # fmt: skip
 LOST = {
     "an order": (pa.table({"o": ordered([0, 1], ["lo", "hi"])}), ["csv", "ndjson", "json", "parquet:polars"]),
+    "an order in structs": (pa.table({"s": pa.StructArray.from_arrays([ordered([0, 1], ["lo", "hi"])], ["c"])}), ["ndjson", "json"]),
+    "an order in lists": (pa.table({"l": pa.ListArray.from_arrays([0, 1, 2], ordered([0, 1], ["lo", "hi"]))}), ["json", "msgpack"]),
     "a level": (pa.table({"o": pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), ["a", "b", "c"])}), ["csv", "json"]),
     "nan": (pa.table({"l": [[1.0, float("nan")], [2.0]]}), ["ndjson", "json:orjson"]),
 }  # fmt: skip
@@ -122,6 +127,8 @@ def test_notes_of_libraries_are_no_metadata_that_is_lost(tmp_path):
         (["lo", "hi"], "parquet", True),
         (["lo", "hi"], "arrow", True),
         (["lo", "hi"], "rds", True),
+        (["lo", "hi"], "pickle:pyarrow", True),
+        (["lo", "hi"], "pickle:pandas", True),
         (["lo", "hi"], "parquet:polars", False),
         (["lo", "hi"], "parquet:duckdb", False),
         ([1, 2], "arrow", True),
@@ -140,7 +147,7 @@ def test_an_order_is_kept_or_told_whether_or_not_it_is_read_back(tmp_path, level
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
-@pytest.mark.parametrize("codec", ["ndjson", "msgpack", "rds", "arrow"])
+@pytest.mark.parametrize("codec", ["ndjson", "msgpack", "rds", "arrow", "pickle:pyarrow", "pickle:pandas"])
 def test_maps_are_judged_alike_whether_or_not_they_are_read_back(tmp_path, kind, codec):
     pairs = [[("a", "x" if kind == pa.string() else 1)], None, []]
     table = pa.table({"n": [1, 2, 3], "m": pa.array(pairs, pa.map_(pa.string(), kind))})
@@ -154,3 +161,49 @@ def test_maps_are_judged_alike_whether_or_not_they_are_read_back(tmp_path, kind,
 
 def test_a_list_of_nothing_becomes_lines(tmp_path):
     assert tare.convert([], tmp_path / "out.ndjson").changes == []
+
+
+@pytest.mark.parametrize("codec", ["ndjson", "json", "msgpack", "csv:stdlib"])
+def test_nanoseconds_that_python_has_not_are_refused_not_left_out(tmp_path, codec):
+    table = pa.table({"t": pa.array([86_399_000_000_001], pa.time64("ns"))})
+    with pytest.raises(Unsupported, match="times of day with nanoseconds"):
+        tare.convert(table, tmp_path / "out", codec=codec)
+    assert list(tmp_path.iterdir()) == []
+    table = pa.table({"t": pa.array([86_399_000_001_000], pa.time64("ns"))})
+    assert tare.convert(table, tmp_path / "out", codec=codec).verified
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_order_that_was_turned_is_a_loss(nested):
+    """With equal values, and whether or not it is that of a whole column."""
+    one, other = ordered([0, 1], ["lo", "hi"]), ordered([1, 0], ["hi", "lo"])
+    if nested:
+        one, other = (pa.ListArray.from_arrays([0, 1, 2], coded) for coded in (one, other))
+    found = compare(pa.table({"o": one}), pa.table({"o": other}), kind="table")
+    assert [(change.path, change.verdict) for change in found.changes] == [("o (levels)", "lossy")]
+
+
+def test_an_order_within_is_found_in_every_kind_of_nesting():
+    """And is none where the categories have no order, or the levels that none has are more."""
+    coded = ordered([0, 1], ["lo", "hi"])
+    more = ordered([0, 1], ["lo", "hi", "most"])
+    plain = pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary)
+    ends = [0, 1, 2]
+
+    def nestings(inner):
+        yield pa.ListArray.from_arrays(ends, inner)
+        yield pa.LargeListArray.from_arrays(ends, inner)
+        yield pa.FixedSizeListArray.from_arrays(inner, 1)
+        yield pa.MapArray.from_arrays(ends, pa.array(["a", "b"]), inner)
+        yield pa.MapArray.from_arrays(ends, inner, pa.array([1, 2]))
+        yield pa.StructArray.from_arrays(
+            [pa.array([1, 2]), pa.ListArray.from_arrays(ends, inner)], ["n", "l"]
+        )
+
+    for one, same, flat, text in zip(
+        *map(nestings, (coded, more, plain, coded.cast(pa.string()))), strict=True
+    ):
+        for back, lossy in ((one, False), (same, False), (flat, True), (text, True)):
+            found = compare(pa.table({"o": one}), pa.table({"o": back}), kind="table")
+            assert (found.verdict == "lossy") == lossy, (one.type, back.type)
+        assert compare(pa.table({"o": flat}), pa.table({"o": text}), kind="table").verdict == "type"

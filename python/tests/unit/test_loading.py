@@ -218,3 +218,12 @@ def test_columns_that_r_loads_as_another_type_are_told(tmp_path: Path) -> None:
     told = changed_types(path, "arrow", "r")
     assert {(one["path"], one["verdict"]) for one in told} == {("price", "type"), ("n", "type")}
     assert changed_types(path, "arrow", "node") == []
+
+
+def test_metadata_keep_no_table_from_r(tmp_path: Path) -> None:
+    """No value is another one by their loss, of which each codec's comparison tells."""
+    fields = [pa.field("n", pa.int64(), metadata={"unit": "km"}), pa.field("d", pa.date32())]
+    table = pa.table([[1, 2], pa.array([1, 2], pa.date32())], schema=pa.schema(fields, {"geo": "{}"}))
+    path = Dataset(table, name="x").save(tmp_path / "x.arrow")["path"]
+    assert handed(path, "arrow", "r") == (f"{path}.rds", "rds")
+    assert [(one["path"], one["verdict"]) for one in changed_types(path, "arrow", "r")] == [("n", "type")]
