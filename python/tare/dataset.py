@@ -20,6 +20,7 @@ from tare.datasets.levels import levels_of_part
 from tare.datasets.opening import Loaded, Options, load
 from tare.datasets.saving import load_saved
 from tare.datasets.source import Source, find, free_memory
+from tare.datasets.views import without_views
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
@@ -305,10 +306,11 @@ def _object(x: Any, name: str | None) -> Dataset:
         import pyarrow as pa
 
         x, kind = x.read_all() if hasattr(x, "read_all") else pa.Table.from_batches([x]), "arrow"
+        x = without_views(x)
     elif known == "polars" and type(x).__name__ == "LazyFrame":
         x, kind = kinds.convert(x.collect(), "arrow"), "polars"
     elif kinds.kind_of(x) == "table":
-        x = kinds.convert(x, "arrow")
+        x = without_views(kinds.convert(x, "arrow"))
     else:
         objects.check(x)
         kind = "python"

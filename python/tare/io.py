@@ -538,7 +538,9 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
 def _rows_in_batches(source: Source, job: _Job) -> batches.Batches:
     schema, rows = batches.reader(source, columns=job.columns)
     codec = job.codec
-    if codec.format_id == "arrow" and codec.options.get("layout") != "stream":
+    if codec.format_id == "parquet" or (
+        codec.format_id == "arrow" and codec.options.get("layout") != "stream"
+    ):
         names = dictionaries.columns_with_levels(schema)
         if names:
             rows = dictionaries.of_one_dictionary(rows, batches.reader(source, columns=names)[1])

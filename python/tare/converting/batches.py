@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
-from tare.datasets import csvs, csvstream, documents, encodings
+from tare.datasets import csvs, csvstream, documents, encodings, views
 from tare.datasets.source import Source
 from tare.datasets.tables import arrow_errors
 from tare.errors import EncodeError, Malformed, Unsupported
@@ -46,10 +46,18 @@ def reader(source: Source, *, columns: list[str] | None = None) -> Batches:
     if source.format == "ndjson":
         return _ndjson(source, columns)
     if source.format == "parquet":
-        return _parquet(source, columns)
+        return _plain(source, *_parquet(source, columns))
     if source.format == "arrow":
-        return _arrow(source, columns)
+        return _plain(source, *_arrow(source, columns))
     raise Unsupported(f"{source.format} is not read in batches", format=source.format)
+
+
+def _plain(source: Source, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Batches:
+    plain = views.schema_without_views(schema)
+    if plain is schema:
+        return schema, batches
+    source.notes.append(views.NOTE)
+    return plain, map(views.batch_without_views, batches)
 
 
 def writer(file: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tare.datasets import csvload, documents, robjects, tables
 from tare.datasets.source import Source, free_memory
+from tare.datasets.views import NOTE, without_views
 from tare.errors import Limit
 
 __all__ = ["Loaded", "Options", "load"]
@@ -77,7 +78,10 @@ def load(source: Source, options: Options) -> Loaded:
             return _robject(source, options)
         else:
             return _document(source, options)
-    return Loaded(value, "table", partial, source.notes)
+    plain = without_views(value)
+    if plain is not value:
+        source.notes.append(NOTE)
+    return Loaded(plain, "table", partial, source.notes)
 
 
 def _document(source: Source, options: Options) -> Loaded:

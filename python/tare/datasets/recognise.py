@@ -188,8 +188,13 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
         return (named if named and _fits(head, named) else found), None
     if named is None or (named == "yaml" and found == "json"):
         return named or found, None  # JSON is YAML too
-    if named == "ndjson" and found == "json" and b"\n" not in head.strip():
-        return named, None  # one line may be a stream of one value
+    if named == "ndjson" and found == "json":
+        first, newline, _ = _without_bom(head).strip().partition(b"\n")
+        if not newline or _is_one_value(first):
+            return (
+                named,
+                None,
+            )  # one line may be a stream of one value, and one that is broken the first of many
     if sure:
         return found, f"named as {named}, but it is {found}"
     other = f"; {format_option()} {named} if it is not" if formats.get(named).text else ""
@@ -238,17 +243,23 @@ def _text_without_marks(head: bytes) -> str | None:
     return None
 
 
+def _is_one_value(line: bytes) -> bool:
+    """Whether a line that opens a bracket has its like at the end: no value of several lines begins so."""
+    line = line.strip()
+    return (line[:1], line[-1:]) in ((b"{", b"}"), (b"[", b"]"))
+
+
 def _values_on_lines(text: bytes) -> bool:
     """Whether the first line is a whole JSON value and another one follows."""
-    import orjson
+    import json  # which takes NaN, Infinity and half surrogates, as those do who write them
 
     first, newline, rest = text.partition(b"\n")
     following = rest.lstrip()
     if not newline or not following:
         return False
     try:
-        orjson.loads(first)
-    except orjson.JSONDecodeError:
+        json.loads(first)
+    except (ValueError, RecursionError):
         return False
     return following[:1] in (b"{", b"[", b'"')
 

@@ -44,6 +44,7 @@ _BOOKKEEPING = (
     b"ARROW:schema",
     b"PARQUET:",
     b"duckdb.",
+    b"_PL_",
     b"org.apache.spark",
     b"parquet.avro",
     b"r",
@@ -276,7 +277,7 @@ def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
         return
     kind = storage_type(a.type)
     levels = _levels(a)
-    back = _levels(b) if both else _used(b, levels)
+    back = _as_long(_levels(b), levels.type) if both else _used(b, levels)
     exact = both and kind.ordered == storage_type(b.type).ordered and alike(kind, storage_type(b.type))
     if _same(levels, back):
         if not exact and (both or not kind.ordered):
@@ -309,6 +310,16 @@ def _levels(column: Any) -> Any:
     if all(_same(found[0], other) for other in found[1:]):
         return found[0]
     return _distinct(found)
+
+
+def _as_long(levels: Any, wanted: Any) -> Any:
+    """Texts or bytes with offsets of the same width: which is a matter of the type, not of a level."""
+    of_texts = (pa.types.is_string, pa.types.is_large_string)
+    of_bytes = (pa.types.is_binary, pa.types.is_large_binary)
+    for some in (of_texts, of_bytes):
+        if all(any(test(kind) for test in some) for kind in (levels.type, wanted)):
+            return levels.cast(wanted)
+    return levels
 
 
 def _used(column: Any, levels: Any) -> Any:

@@ -22,6 +22,7 @@ __all__ = [
     "batches",
     "join",
     "levels",
+    "one_dictionary",
     "plain_name",
     "polars_library",
     "pyarrow_library",
@@ -55,6 +56,16 @@ def join(parts: list[pa.Table]) -> pa.Table:
     import pyarrow as pa
 
     return pa.concat_tables(parts)
+
+
+def one_dictionary(table: pa.Table) -> pa.Table:
+    """The table with the same levels in all chunks of a category, so that those of no row are written too; as it is, where Arrow cannot."""
+    import pyarrow as pa
+
+    try:
+        return table.unify_dictionaries()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return table
 
 
 def run_of_rows(tables: Iterable[pa.Table], start: int, count: int) -> pa.Table:

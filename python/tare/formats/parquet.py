@@ -12,6 +12,7 @@ from tare.formats.columnar import (
     CHUNK_ROWS,
     batches,
     levels,
+    one_dictionary,
     plain_name,
     polars_library,
     pyarrow_library,
@@ -53,7 +54,7 @@ def _encode_pyarrow(obj: pa.Table, *, compression: Any, level: int | None) -> by
 def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: Any, level: int | None) -> None:
     from pyarrow import parquet
 
-    parquet.write_table(obj, sink, compression=compression, compression_level=level)
+    parquet.write_table(one_dictionary(obj), sink, compression=compression, compression_level=level)
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, level: int | None) -> pa.Table:

@@ -149,7 +149,8 @@ def _handed(table: Any, path: Path, language: str) -> tuple[Path, str]:
         return path, "rds"
     import pyarrow as pa
 
-    with pa.ipc.new_file(str(path), table.schema) as out:
+    one = pa.ipc.IpcWriteOptions(unify_dictionaries=True)
+    with pa.ipc.new_file(str(path), table.schema, options=one) as out:
         out.write_table(table)
     return path, "arrow"
 
@@ -311,9 +312,13 @@ def as_columns(back: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nulls(cells: Any) -> Any:
-    """R's NA is the null of a table: of a type's own, or among doubles the NaN that R made its NA."""
-    from tare.tagged import NA
+    """R's NA is the null of a table: of a type's own, or among doubles the NaN that R made its NA. A factor has its values."""
+    from tare.tagged import NA, Factor
 
+    if isinstance(cells, Factor) and all(
+        code is None or 0 < code <= len(cells.levels) for code in cells.codes
+    ):
+        return [None if code is None else cells.levels[code - 1] for code in cells.codes]
     if not isinstance(cells, list):
         return cells
     return [

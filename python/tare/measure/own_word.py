@@ -297,10 +297,8 @@ def _as_cells(column: Any, kind: Any, language: str) -> Any:
 
     from tare.measure.exchange_tables import nulls
 
-    if isinstance(column, Factor) and all(
-        code is None or 0 < code <= len(column.levels) for code in column.codes
-    ):
-        return [None if code is None else column.levels[code - 1] for code in column.codes]
+    if isinstance(column, Factor):
+        return nulls(column)
     if not isinstance(column, dict) or kind is None or not pa.types.is_struct(kind):
         return nulls(column) if language == "r" else column
     kinds = {field.name: field.type for field in kind}

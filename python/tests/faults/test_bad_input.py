@@ -330,6 +330,26 @@ def test_a_wrongly_named_file_opens_for_what_it_is(name, data, kind, rows, note,
 
 
 @pytest.mark.parametrize(
+    "first", [b'{"a":NaN}', b'{"a":"\\ud83d"}', b"[1,NaN]", b'\xef\xbb\xbf{"a":-Infinity}']
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["x.ndjson", "x"])
+def test_lines_begin_with_what_no_strict_reader_takes(tmp_path, name, first):
+    """They are lines all the same, as when such a value stands in the second."""
+    path = tmp_path / name
+    path.write_bytes(first + b'\n{"a":1}\n')
+    found = open_dataset(path)
+    assert (found.format.id, found.items, found.notes) == ("ndjson", 2, ())
+
+
+def test_a_broken_first_line_is_told_as_one(tmp_path):
+    """By its own place, and not as the end of a document that it would be."""
+    path = tmp_path / "x.ndjson"
+    path.write_bytes(b'{"a":}\n{"a":1}\n')
+    with pytest.raises(Malformed, match=r"x\.ndjson: ndjson: .*line 1"):
+        open_dataset(path)
+
+
+@pytest.mark.parametrize(
     ("data", "title"),
     [(b"SQLite format 3\0" + bytes(100), "SQLite"), (b"PK\x03\x04" + bytes(30), "ZIP"), (b"%PDF-1.7\n", "PDF")],
 )  # fmt: skip

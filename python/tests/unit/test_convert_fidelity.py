@@ -207,3 +207,14 @@ def test_an_order_within_is_found_in_every_kind_of_nesting():
             found = compare(pa.table({"o": one}), pa.table({"o": back}), kind="table")
             assert (found.verdict == "lossy") == lossy, (one.type, back.type)
         assert compare(pa.table({"o": flat}), pa.table({"o": text}), kind="table").verdict == "type"
+
+
+def test_levels_are_the_same_whatever_the_width_of_their_offsets():
+    """The rest is their type: an ordered category of polars is of large texts, one of R's of texts."""
+    kinds = (pa.string(), pa.large_string(), pa.string_view())
+    tables = [pa.table({"o": ordered([0, 1], pa.array(["b", "a"], kind))}) for kind in kinds]
+    for one in tables:
+        for other in tables:
+            found = compare(one, other, kind="table")
+            assert [change.path for change in found.changes] == ([] if one is other else ["o"])
+            assert found.verdict == ("same" if one is other else "type")

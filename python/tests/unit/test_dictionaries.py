@@ -99,3 +99,22 @@ def test_batches_get_the_levels_of_all() -> None:
     assert [one.to_pylist() for one in given] == [one.to_pylist() for one in batches]
     assert {tuple(one["k"].dictionary.to_pylist()) for one in given} == {tuple(letters)}
     assert columns_with_levels(batches[0].schema) == ["k"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_levels_of_no_row_stay_in_parquet(tmp_path, monkeypatch, streamed: bool) -> None:
+    """Of each row group's own dictionary, also of the second one's."""
+    codes = [[0, 1, None], [0, 1, 2]]
+    levels = [["a", "b"], ["c", "b", "z", "in no row"]]
+    table = pa.concat_tables(
+        pa.table({"k": pa.DictionaryArray.from_arrays(pa.array(one, pa.int8()), other)})
+        for one, other in zip(codes, levels, strict=True)
+    )
+    with ipc.new_stream(tmp_path / "in.arrows", table.schema) as writer:
+        writer.write_table(table)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0 if streamed else 1 << 40)
+    done = tare.convert(tmp_path / "in.arrows", tmp_path / "out.parquet", verify=not streamed)
+    assert (done.streamed, done.changes) == (streamed, [])
+    back = tare.read(tmp_path / "out.parquet")
+    assert back.to_pylist() == table.to_pylist()
+    assert back["k"].unify_dictionaries().chunk(0).dictionary.to_pylist() == ["a", "b", "c", "z", "in no row"]

@@ -1,0 +1,122 @@
+"""Texts as views of themselves, which polars writes to Arrow files unless it is told not to: much of Arrow does not take those."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import ipc
+
+import tare
+from tare import io as tare_io
+from tare import measure
+from tare.datasets.views import NOTE, batch_without_views, schema_without_views, without_views
+
+FRAME = pl.DataFrame(
+    {
+        "n": range(9),
+        "s": ["a", "\u00fc" * 30, None] * 3,
+        "b": [b"1", None, b"2" * 30] * 3,
+        "c": pl.Series(["x", "y", None] * 3, dtype=pl.Categorical),
+        "e": pl.Series(["b", "a", None] * 3, dtype=pl.Enum(["b", "a"])),
+        "l": [["a"], None, ["b", None]] * 3,
+        "st": [{"k": "a", "n": 1}, {"k": None, "n": 2}, None] * 3,
+        "lc": pl.Series([["x"], None, ["y"]] * 3, dtype=pl.List(pl.Categorical)),
+        "sc": pl.Series([{"q": "x"}, None, {"q": "y"}] * 3, dtype=pl.Struct({"q": pl.Categorical})),
+    }
+)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "polars.arrow"
+    FRAME.write_ipc(path)
+    return path
+
+
+def read(path: Path) -> pa.Table:
+    with pa.OSFile(str(path), "rb") as file:
+        return ipc.open_file(file).read_all()
+
+
+def test_values_stay_whatever_is_cut_out(written: Path) -> None:
+    table = read(written)
+    assert "view" in str(table.schema)
+    for part in (table, table.slice(2, 5), table.slice(9)):
+        plain = without_views(part)
+        plain.validate(full=True)
+        assert "view" not in str(plain.schema)
+        assert plain.to_pylist() == part.to_pylist()
+        for batch in part.to_batches():
+            one = batch_without_views(batch)
+            one.validate(full=True)
+            assert one.schema.equals(schema_without_views(table.schema))
+            assert one.to_pylist() == batch.to_pylist()
+    assert without_views(plain) is plain
+    assert without_views(table).schema.field("e").type.ordered
+
+
+def test_fixed_lists_and_maps_too() -> None:
+    lists = pa.array([["a", "b"], None], pa.list_(pa.string_view(), 2))
+    maps = pa.array([[("k", "v")], None], pa.map_(pa.string_view(), pa.binary_view()))
+    table = pa.table({"l": lists, "m": maps})
+    plain = without_views(table)
+    assert plain.schema.types == [pa.list_(pa.string(), 2), pa.map_(pa.string(), pa.binary())]
+    assert plain.to_pylist() == table.to_pylist()
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(
+    "target", ["csv", "parquet", "orc", "rds", "fst", "ndjson", "arrow:pyarrow,compression=lz4"]
+)
+def test_they_are_converted(written: Path, tmp_path: Path, monkeypatch, target: str, streamed: bool) -> None:
+    """And the type that became another is told; of categories into ORC, which has none, nothing is asked."""
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0 if streamed else 1 << 40)
+    columns = (
+        ["n", "s"]
+        if target in ("csv", "orc")
+        else ["n", "s", "c", "e"]
+        if target != "fst"
+        else ["s", "c", "e"]
+    )
+    done = tare.convert(
+        written,
+        tmp_path / "out",
+        codec=target,
+        columns=columns,
+        allow_loss=target == "ndjson",
+        verify=not streamed,
+    )
+    assert done.streamed == (
+        streamed and target.split(":", maxsplit=1)[0] in ("csv", "parquet", "ndjson", "arrow")
+    )
+    assert NOTE in done.notes
+    back = tare.read(tmp_path / "out", format=target.split(":", maxsplit=1)[0])
+    rows = back if isinstance(back, list) else back.to_pylist()
+    wanted = read(written).select(columns).to_pylist()
+    if target in ("csv", "ndjson"):
+        rows = [{name: row.get(name) or None for name in columns} for row in rows]
+        wanted = [{name: row[name] or None for name in columns} for row in wanted]
+    assert rows == wanted
+
+
+def test_they_are_measured(written: Path) -> None:
+    result = measure.run(written, time_s=0, quick=True, codecs=("arrow", "csv:polars"), media=("memory",))
+    told = {case["labels"]["codec"]: case["status"] for case in result.cases if case["stage"] == "weigh"}
+    assert told["arrow:pyarrow"] == "ok"
+
+
+def test_they_are_parted_by_a_column(written: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    FRAME.select("n", "s", "c").write_ipc(folder / "a.arrow")
+    command = ["convert", str(folder), str(tmp_path / "o"), "--to", "parquet", "--partition", "s"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tare", *command], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "o").rglob("*.parquet"))) == 3
