@@ -20,6 +20,8 @@ SECONDS_EACH := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),60)
 V := .venv/bin
 # Many tests wait for processes and servers: four at a time keep two cores busy.
 TEST_THREADS := $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 4 ? 4 : n)))
+# The whole workspace by the profile that shares with the release what others wrote; one that differs builds all of it again.
+CHECKED := --locked --workspace --quiet --profile bench
 EXTRAS := documents,tables,compress,demo,png,dev
 RUST_FILES := Cargo.toml Cargo.lock $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 WHEEL_FILES := $(RUST_FILES) pyproject.toml README.md $(shell find python/tare -type f -not -name '*.pyc' -not -name '*.so')
@@ -39,7 +41,8 @@ demo: setup
 	@printf '\nThe report is %s\nOpen it in a browser; it needs no network.\n' '$(CURDIR)/demo/report.html'
 
 test: setup .venv/stamp-wheel
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$(TEST_THREADS)} cargo test --locked --workspace --quiet
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$(TEST_THREADS)} cargo test $(CHECKED) --tests
+	cargo test $(CHECKED) --doc
 	.ci/run-pytest $(V)/python '$(ONLY)'
 
 bench: setup
@@ -47,9 +50,9 @@ bench: setup
 
 lint: setup
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --quiet
-	cargo test --locked --workspace --quiet --test layers
+	cargo clippy $(CHECKED) --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc $(CHECKED) --no-deps
+	cargo test $(CHECKED) --test layers
 	.ci/run-deny $(V)/python
 	$(V)/ruff check
 	$(V)/ruff format --check
