@@ -60,8 +60,8 @@ PLANTED = {
 }
 
 
-# With these everything is checked: one fault is not to fail checks of something else.
-ALL_CHECKS = ("verify finds a difference", "runs what is prepared")
+# With this everything is checked, a minute long: one fault is not to fail checks of something else.
+ALL_CHECKS = "runs what is prepared"
 
 
 @pytest.mark.parametrize("check", PLANTED)
@@ -74,7 +74,7 @@ def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path, check: st
     assert right in program, right
     path = tmp_path / "wrong.pl"
     path.write_text(program.replace(right, wrong), encoding="utf-8")
-    only = () if check in ALL_CHECKS else (check,)
+    only = () if check == ALL_CHECKS else (check,)
     found = check_worker(["perl", str(path)], only=only)
     failed = {one.name: one.why for one in found if one.status == "failed"}
     assert check in failed, failed
