@@ -47,7 +47,9 @@ def write_atomic(
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[BinaryIO]:
+def replacing(
+    path: str | os.PathLike[str], *, sync: bool = True, exclusive: bool = False
+) -> Iterator[BinaryIO]:
     """A binary file that takes the place of ``path`` when the block ends without an error.
 
     A link is followed, so that its target is replaced; the mode of a file that was
@@ -56,11 +58,13 @@ def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Bi
     Args:
         path: The file; its folder must exist.
         sync: Whether to wait for the disk before renaming.
+        exclusive: Whether it is an error if something is there, also when the block ends.
 
     Raises:
+        FileExistsError: Something is there, and ``exclusive``.
         OSError: The file cannot be written; what was at ``path`` is untouched.
     """
-    with _replacement(path) as place, _opened(place) as file:
+    with _replacement(path, exclusive=exclusive) as place, _opened(place) as file:
         yield cast(BinaryIO, file)
         file.flush()
         if sync and os.path.isfile(place.temporary):
@@ -82,8 +86,8 @@ def replacing_path(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _replacement(path: str | os.PathLike[str]) -> Iterator[Replacement]:
-    place = Replacement(path)
+def _replacement(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterator[Replacement]:
+    place = Replacement(path, exclusive=exclusive)
     try:
         yield place
         place.commit()
@@ -210,8 +214,10 @@ class Replacement:
         if self.exclusive:
             try:
                 os.link(self.temporary, self.target)
-            except (AttributeError, NotImplementedError, PermissionError):
-                # No links here: between this look and the renaming something may come to be there.
+            except FileExistsError:
+                raise
+            except (AttributeError, NotImplementedError, OSError):
+                # No links here, as of many file systems of a network: between this look and the renaming something may come to be there.
                 if os.path.lexists(self.target):
                     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.target) from None
             else:

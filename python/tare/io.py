@@ -209,10 +209,10 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     """
     target = _codec_for(dst, codec)
     if not overwrite and not hasattr(dst, "write") and os.path.lexists(dst):
-        raise FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
+        raise _is_there(dst)
     job = _Job(
-        target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, on_progress
-    )
+        target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, overwrite, on_progress
+    )  # fmt: skip
     source = _source(src, format)
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
@@ -264,6 +264,7 @@ class _Job:
     data_only: bool
     strict: bool
     sync: bool
+    overwrite: bool
     on_progress: Callable[[int, int], None] | None
     watch: Watch = field(default_factory=lambda: Watch("", None, lambda: None))
 
@@ -369,8 +370,15 @@ def _opened(job: _Job) -> Iterator[BinaryIO]:
     if hasattr(job.dst, "write"):
         yield cast(BinaryIO, job.dst)
         return
-    with atomic.replacing(job.dst, sync=job.sync) as file:
-        yield file
+    try:
+        with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite) as file:
+            yield file
+    except FileExistsError as error:  # another conversion was quicker
+        raise _is_there(job.dst) from error
+
+
+def _is_there(dst: Any) -> FileExistsError:
+    return FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
 
 
 def _object(source: Source, job: _Job) -> Conversion:

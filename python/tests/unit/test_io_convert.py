@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import gzip
 import io
 import json
@@ -342,3 +343,25 @@ def test_progress_is_of_bytes_read(source, tmp_path, monkeypatch):
     done = [at for at, _ in seen]
     assert sorted(done) == done
     assert size == done[-1]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_what_appeared_in_the_meantime_stays(tmp_path, monkeypatch, links):
+    """Two conversions to one name: the slower one is told so, as if it had begun later; also where nothing is linked."""
+
+    def no_link(*_):
+        raise OSError(errno.EOPNOTSUPP, "no links here")
+
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
+    tare.write(synthpop(1000), tmp_path / "in.parquet")
+    out = tmp_path / "out.csv"
+    with pytest.raises(FileExistsError, match=r"out\.csv: is there already\. Say --force"):
+        tare.convert(
+            tmp_path / "in.parquet", out, overwrite=False, on_progress=lambda *_: out.write_text("quicker")
+        )
+    assert out.read_text() == "quicker"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.csv"]
+    out.unlink()
+    assert tare.convert(tmp_path / "in.parquet", out, overwrite=False).rows == 1000
