@@ -22,6 +22,7 @@ from tare.datasets.saving import load_saved
 from tare.datasets.source import Source, find, free_memory
 from tare.datasets.views import without_views
 from tare.errors import UsageError
+from tare.formats.columnar import one_dictionary
 
 if TYPE_CHECKING:
     from tare.formats.base import Format
@@ -205,11 +206,10 @@ class Dataset:
             return saving.Saved(
                 os.fspath(path), how, self.kind, piece.items, piece.bytes_memory, piece.hash()
             )
-        data = self.value
+        data = one_dictionary(self.value)
         mask = sampling.drawn_mask(data, size, seed=seed)
         if mask is None:
-            whole = saving.of_one_dictionary(data)
-            rows, nbytes = saving.save_batches(whole.to_batches(), whole.schema, path)
+            rows, nbytes = saving.save_batches(data.to_batches(), data.schema, path)
             digest = self.hash()
         else:
             data = levels_of_part(data, mask)

@@ -545,14 +545,18 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
 
 def _rows_in_batches(source: Source, job: _Job) -> batches.Batches:
     schema, rows = batches.reader(source, columns=job.columns)
-    codec = job.codec
-    if codec.format_id == "parquet" or (
-        codec.format_id == "arrow" and codec.options.get("layout") != "stream"
-    ):
-        names = dictionaries.columns_with_levels(schema)
-        if names:
-            rows = dictionaries.of_one_dictionary(rows, batches.reader(source, columns=names)[1])
-    return schema, rows
+    if job.codec.format_id not in ("arrow", "parquet") or job.codec.options.get("layout") == "stream":
+        return schema, rows
+    names = dictionaries.columns_with_levels(schema)
+    if names == []:
+        return schema, rows
+
+    def again() -> Iterator[pa.RecordBatch]:
+        return batches.reader(source, columns=job.columns if names is None else names)[1]
+
+    if job.codec.format_id == "arrow":
+        return schema, dictionaries.of_one_dictionary(rows, again())
+    return schema, dictionaries.with_all_levels(rows, again)
 
 
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:

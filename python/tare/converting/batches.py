@@ -53,11 +53,10 @@ def reader(source: Source, *, columns: list[str] | None = None) -> Batches:
 
 
 def _plain(source: Source, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Batches:
-    plain = views.schema_without_views(schema)
-    if plain is schema:
-        return schema, batches
-    source.notes.append(views.NOTE)
-    return plain, map(views.batch_without_views, batches)
+    plain = views.plain_batches(schema, batches)
+    if plain[0] is not schema:
+        source.notes.append(views.NOTE)
+    return plain
 
 
 def writer(file: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:

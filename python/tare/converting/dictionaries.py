@@ -1,31 +1,34 @@
-"""Batches of a table with the same levels of categories in all: an Arrow file has room for one dictionary of a column.
+"""Categories of batches that go to a file: an Arrow file has room for one dictionary of a column, and Parquet for one a row group.
 
-They are gathered in a first pass over the columns that have some. What is held is the levels, and no rows.
+So levels are gathered in a pass before the first batch is written. What is held of it is the levels, and no rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from tare.formats.columnar import has_levels, same_levels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["columns_with_levels", "of_one_dictionary"]
+__all__ = ["columns_with_levels", "of_one_dictionary", "with_all_levels"]
+
+_AT_ONCE = 16  # batches that are looked up together: each time all levels so far are
 
 
-def columns_with_levels(schema: pa.Schema) -> list[str]:
-    """Columns that are or hold categories, at whatever depth.
+def columns_with_levels(schema: pa.Schema) -> list[str] | None:
+    """Columns that are or hold categories, at whatever depth; None, which stands for all, where a name tells no column alone.
 
     >>> import pyarrow as pa
     >>> columns_with_levels(pa.schema({"n": pa.int8(), "k": pa.list_(pa.dictionary(pa.int8(), pa.string()))}))
     ['k']
     """
-    import pyarrow as pa
-
-    from tare.fidelity.column_masks import holds
-
-    return [field.name for field in schema if holds(field.type, pa.types.is_dictionary)]
+    found = [field.name for field in schema if has_levels(field.type)]
+    plain = len(set(schema.names)) == len(schema.names) and not any("." in name for name in schema.names)
+    return found if plain or not found else None
 
 
 def of_one_dictionary(
@@ -35,7 +38,7 @@ def of_one_dictionary(
 
     Args:
         batches: Those to give.
-        again: The same rows, of columns with levels at least; read to the end first.
+        again: The same rows, of those columns that have levels at least, in their order; read to the end first.
 
     Raises:
         pyarrow.ArrowInvalid: More levels than the type of the codes counts.
@@ -46,21 +49,65 @@ def of_one_dictionary(
     >>> [part["k"].dictionary.to_pylist() for part in of_one_dictionary(parts, parts)]
     [['a', 'b'], ['a', 'b']]
     """
-    known: dict[str, Any] = {}
-    for batch in again:
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            none = column.slice(0, 0)
-            known[name] = _both(known[name], none)[0] if name in known else none
-    for batch in batches:
+    known = _gathered(again)
+    for some in _groups(batches):
+        given = [_categories(batch) for batch in some]
         columns = [
-            _both(known[name], column)[1] if name in known else column
-            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            same_levels([first, *column])[1:] for first, column in zip(known, zip(*given), strict=False)
         ]
-        yield batch.from_arrays(columns, schema=batch.schema)
+        for number, batch in enumerate(some):
+            yield _put(batch, [column[number] for column in columns])
 
 
-def _both(known: Any, column: Any) -> list[Any]:
-    """Both arrays with the levels of both, of which those of the first stay as they are."""
+def with_all_levels(
+    batches: Iterable[pa.RecordBatch], again: Callable[[], Iterable[pa.RecordBatch]]
+) -> Iterator[pa.RecordBatch]:
+    """The batches, the first with the levels that any of them has; as they are where Arrow does not gather them.
+
+    A reader of row groups finds all of them then, in their order, and no row group repeats those of another.
+
+    Args:
+        batches: Those to give.
+        again: Reads the same rows once more, as `of_one_dictionary` takes them.
+    """
     import pyarrow as pa
 
-    return pa.chunked_array([known, column]).unify_dictionaries().chunks
+    try:
+        known = _gathered(again())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        known = []
+    for number, batch in enumerate(batches):
+        if number or not known:
+            yield batch
+        else:
+            columns = [
+                same_levels([first, column])[1]
+                for first, column in zip(known, _categories(batch), strict=True)
+            ]
+            yield _put(batch, columns)
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> list[Any]:
+    """Of each column with levels an array without rows, which has those of all batches."""
+    known: list[Any] = []
+    for some in _groups(batches):
+        given = zip(*([column.slice(0, 0) for column in _categories(batch)] for batch in some), strict=True)
+        before = [[column] for column in known] or [[] for _ in _categories(some[0])]
+        known = [same_levels([*first, *column])[0] for first, column in zip(before, given, strict=True)]
+    return known
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    rest = iter(batches)
+    while some := list(islice(rest, _AT_ONCE)):
+        yield some
+
+
+def _categories(batch: pa.RecordBatch) -> list[Any]:
+    return [column for column in batch.columns if has_levels(column.type)]
+
+
+def _put(batch: pa.RecordBatch, categories: list[Any]) -> pa.RecordBatch:
+    left = iter(categories)
+    columns = [next(left) if has_levels(column.type) else column for column in batch.columns]
+    return batch.from_arrays(columns, schema=batch.schema)

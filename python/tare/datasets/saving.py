@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Unsupported, UsageError
+from tare.formats.columnar import one_dictionary
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +21,6 @@ __all__ = [
     "hash_document",
     "hash_table",
     "load_saved",
-    "of_one_dictionary",
     "save",
     "save_batches",
 ]
@@ -62,8 +63,8 @@ def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
     if kind == "table":
         from pyarrow import ipc
 
-        with ipc.new_file(name, value.schema) as writer:
-            writer.write_table(of_one_dictionary(value))
+        with _one_dictionary_each(), ipc.new_file(name, value.schema) as writer:
+            writer.write_table(one_dictionary(value))
         return {"path": name, "as": "arrow", "kind": kind}
     from tare import tagged
 
@@ -82,7 +83,7 @@ def save_batches(
     """Write a table batch by batch as `save` writes it whole.
 
     Args:
-        batches: Its rows; all chunks of a column have the same levels, as `of_one_dictionary` makes them.
+        batches: Its rows; all chunks of a column have the same levels, as `tare.formats.columnar.one_dictionary` makes them.
         schema: Its schema.
         path: Where it is written.
 
@@ -91,11 +92,12 @@ def save_batches(
 
     Raises:
         OSError: The file cannot be written.
+        Unsupported: Chunks have several dictionaries.
     """
     from pyarrow import ipc
 
     rows = size = 0
-    with ipc.new_file(os.fspath(path), schema) as writer:
+    with _one_dictionary_each(), ipc.new_file(os.fspath(path), schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
             rows += batch.num_rows
@@ -103,26 +105,18 @@ def save_batches(
     return rows, size
 
 
-def of_one_dictionary(data: pa.Table) -> pa.Table:
-    """The table with the same levels in all chunks of a column, at whatever depth: an Arrow file has room for no others.
-
-    Raises:
-        Unsupported: Chunks have several dictionaries that Arrow does not bring together, as of nested values.
-
-    >>> import pyarrow as pa
-    >>> grown = pa.chunked_array([pa.array(["a"]).dictionary_encode(), pa.array(["b"]).dictionary_encode()])
-    >>> of_one_dictionary(pa.table({"k": grown}))["k"].chunk(1).dictionary.to_pylist()
-    ['a', 'b']
-    """
+@contextlib.contextmanager
+def _one_dictionary_each() -> Iterator[None]:
+    """Words for what Arrow says where chunks have several dictionaries that it does not bring together."""
     import pyarrow as pa
 
     try:
-        return data.unify_dictionaries()
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        said = (
-            f"categories whose chunks have several dictionaries, which Arrow does not bring together: {error}"
-        )
-        raise Unsupported(said) from error
+        yield
+    except pa.ArrowInvalid as error:
+        if "ictionary" not in str(error):
+            raise
+        said = "categories whose chunks have several dictionaries, which Arrow does not bring together"
+        raise Unsupported(f"{said}: {str(error)[:120]}") from error
 
 
 def load_saved(path: str | os.PathLike[str], as_: str, kind: str = "document") -> Any:

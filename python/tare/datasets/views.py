@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from tare.errors import Unsupported
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NOTE", "batch_without_views", "schema_without_views", "without_views"]
+__all__ = ["NOTE", "plain_batches", "without_views"]
 
 NOTE = "views of texts or bytes are read as texts or bytes: other types, the same values"
 
@@ -15,38 +18,52 @@ NOTE = "views of texts or bytes are read as texts or bytes: other types, the sam
 def without_views(table: pa.Table) -> pa.Table:
     """The table with ``string`` for ``string_view`` and ``binary`` for ``binary_view``, in categories and nested types too.
 
-    ``large_string`` or ``large_binary``, where a chunk has more than 2 GiB of them.
+    ``large_string`` or ``large_binary`` in a column that has a chunk of more than 2 GiB of them.
 
     >>> import pyarrow as pa
     >>> without_views(pa.table({"t": pa.array(["a"], pa.string_view())})).schema.field("t").type
     DataType(string)
     """
+    import pyarrow as pa
+
     for at, field in enumerate(table.schema):
         if _has_views(field.type):
-            column = table.column(at)
-            wanted = _plain_type(field.type, large=_is_large(column))
-            table = table.set_column(at, field.with_type(wanted), _plain_column(column, wanted))
+            large = _plain_type(field.type, large=True)
+            chunks = [_plain(chunk, large) for chunk in table.column(at).chunks]
+            wanted = _plain_type(field.type)
+            try:
+                chunks = [_plain(chunk, wanted) for chunk in chunks]
+            except pa.ArrowInvalid:  # offsets of 32 bits do not lead so far
+                wanted = large
+            table = table.set_column(at, field.with_type(wanted), pa.chunked_array(chunks, wanted))
     return table
 
 
-def schema_without_views(schema: pa.Schema) -> pa.Schema:
-    """The schema of `batch_without_views`."""
-    for at, field in enumerate(schema):
-        if _has_views(field.type):
-            schema = schema.set(at, field.with_type(_plain_type(field.type)))
-    return schema
-
-
-def batch_without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """As `without_views`, of a batch.
+def plain_batches(
+    schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """As `without_views`, batch by batch; the very same if there are none.
 
     Raises:
-        pyarrow.ArrowInvalid: It has more than 2 GiB of texts in a column.
+        Unsupported: From the iterator: a batch has more than 2 GiB of texts in a column.
     """
-    schema = schema_without_views(batch.schema)
-    if schema is batch.schema:
-        return batch
-    columns = [_plain(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    plain = schema
+    for at, field in enumerate(schema):
+        if _has_views(field.type):
+            plain = plain.set(at, field.with_type(_plain_type(field.type)))
+    return (schema, batches) if plain is schema else (plain, (_batch(batch, plain) for batch in batches))
+
+
+def _batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    columns = []
+    for column, field in zip(batch.columns, schema, strict=True):
+        try:
+            columns.append(_plain(_plain(column, _plain_type(column.type, large=True)), field.type))
+        except pa.ArrowInvalid as error:
+            said = f"column {field.name[:80]!r} has more than 2 GiB of texts in {len(batch):,} rows"
+            raise Unsupported(said, path=field.name) from error
     return batch.from_arrays(columns, schema=schema)
 
 
@@ -74,10 +91,6 @@ def _is_cast(kind: Any) -> bool:
     )
 
 
-def _is_large(column: Any) -> bool:
-    return any(chunk.get_total_buffer_size() >= 2**31 for chunk in column.chunks)
-
-
 def _plain_type(kind: Any, *, large: bool = False) -> Any:
     import pyarrow as pa
 
@@ -102,12 +115,6 @@ def _plain_type(kind: Any, *, large: bool = False) -> Any:
     if types.is_fixed_size_list(kind):
         return pa.list_(parts[0], kind.list_size)
     return pa.large_list(parts[0]) if types.is_large_list(kind) else pa.list_(parts[0])
-
-
-def _plain_column(column: Any, wanted: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.chunked_array([_plain(chunk, wanted) for chunk in column.chunks], wanted)
 
 
 def _plain(array: Any, wanted: Any) -> Any:

@@ -13,6 +13,7 @@ from tare.formats.columnar import (
     batches,
     join,
     levels,
+    one_dictionary,
     plain_name,
     polars_library,
     pyarrow_library,
@@ -34,12 +35,12 @@ _LEVEL = Option(None, (), "Level of zstd; unset = Arrow's default, 1.", "int")
 _LAYOUT = Option("file", ("file", "stream"), "With a footer that finds any batch, or in order only.")
 
 
-def _ipc_options(compression: Any, level: int | None, *, one_dictionary: bool = False) -> Any:
+def _ipc_options(compression: Any, level: int | None) -> Any:
     import pyarrow as pa
     from pyarrow import ipc
 
     codec = None if compression == "none" else pa.Codec(compression, compression_level=level)
-    return ipc.IpcWriteOptions(compression=codec, unify_dictionaries=one_dictionary)
+    return ipc.IpcWriteOptions(compression=codec)
 
 
 def _encode_pyarrow(obj: pa.Table, *, compression: str, layout: str, level: int | None) -> bytes:
@@ -50,9 +51,9 @@ def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: str, layout: str, le
     from pyarrow import ipc
 
     new = ipc.new_file if layout == "file" else ipc.new_stream
-    # A file has room for one dictionary of a column, a stream for many.
-    options = _ipc_options(compression, level, one_dictionary=layout == "file")
-    with new(sink, obj.schema, options=options) as writer:
+    if layout == "file":  # which has room for one dictionary of a column, a stream for many
+        obj = one_dictionary(obj)
+    with new(sink, obj.schema, options=_ipc_options(compression, level)) as writer:
         writer.write_table(obj)
 
 

@@ -7,7 +7,7 @@ memory, what must be installed, and its threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ __all__ = [
     "CHUNK_ROWS",
     "INFER_ROWS",
     "batches",
+    "has_levels",
     "join",
     "levels",
     "one_dictionary",
@@ -27,6 +28,7 @@ __all__ = [
     "polars_library",
     "pyarrow_library",
     "run_of_rows",
+    "same_levels",
     "written",
 ]
 
@@ -58,14 +60,78 @@ def join(parts: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def one_dictionary(table: pa.Table) -> pa.Table:
-    """The table with the same levels in all chunks of a category, so that those of no row are written too; as it is, where Arrow cannot."""
+def has_levels(kind: Any) -> bool:
+    """Whether a type is or holds categories.
+
+    >>> import pyarrow as pa
+    >>> has_levels(pa.list_(pa.dictionary(pa.int8(), pa.string()))), has_levels(pa.string())
+    (True, False)
+    """
     import pyarrow as pa
 
-    try:
-        return table.unify_dictionaries()
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return table
+    if isinstance(kind, pa.BaseExtensionType):
+        return has_levels(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return True
+    if pa.types.is_run_end_encoded(kind):
+        return has_levels(kind.value_type)
+    return pa.types.is_nested(kind) and any(has_levels(kind.field(at).type) for at in range(kind.num_fields))
+
+
+class _Shared:
+    """The memory of an array in an object of its own."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        return self._array.__arrow_c_array__(requested_schema)
+
+
+def same_levels(chunks: Sequence[Any]) -> list[Any]:
+    """Arrays of one type with the same levels, at whatever depth: those of the first, then what others add.
+
+    Raises:
+        pyarrow.ArrowInvalid: More levels than the type of the codes counts, or a null among several dictionaries' levels.
+        pyarrow.ArrowNotImplementedError: Levels are of a type that Arrow does not look up.
+
+    >>> import pyarrow as pa
+    >>> parts = [pa.array([x]).dictionary_encode() for x in "ab"]
+    >>> [part.dictionary.to_pylist() for part in same_levels(parts)]
+    [['a', 'b'], ['a', 'b']]
+    """
+    import pyarrow as pa
+
+    if len(chunks) < 2:
+        return list(chunks)
+    if not pa.types.is_dictionary(chunks[0].type):
+        # What is inside is put in place of what was there: in arrays that others have too, Arrow does not copy.
+        own: Any = pa.array
+        chunks = [own(_Shared(one)) for one in chunks]
+    elif all(one.dictionary.equals(chunks[0].dictionary) for one in chunks[1:]):
+        return list(chunks)
+    return pa.chunked_array(list(chunks)).unify_dictionaries().chunks
+
+
+def one_dictionary(table: pa.Table) -> pa.Table:
+    """The table with the same levels in all chunks of a category; a column stays as it is, where Arrow cannot give it those.
+
+    >>> import pyarrow as pa
+    >>> grown = pa.chunked_array([pa.array(["a"]).dictionary_encode(), pa.array(["b"]).dictionary_encode()])
+    >>> one_dictionary(pa.table({"k": grown}))["k"].chunk(1).dictionary.to_pylist()
+    ['a', 'b']
+    """
+    import pyarrow as pa
+
+    for at, field in enumerate(table.schema):
+        if not has_levels(field.type) or table.column(at).num_chunks < 2:
+            continue
+        try:
+            chunks = same_levels(table.column(at).chunks)
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            continue
+        table = table.set_column(at, field, pa.chunked_array(chunks, field.type))
+    return table
 
 
 def run_of_rows(tables: Iterable[pa.Table], start: int, count: int) -> pa.Table:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tare import compress
 from tare._tare import NdjsonReader
 from tare.datasets import documents
+from tare.datasets.views import plain_batches
 from tare.errors import Malformed, TareError, Truncated, Unsupported
 from tare.scale.widening import no_type_of, widened
 
@@ -147,9 +148,9 @@ def read_range(
     if kind == "bytes":
         return _lines(path, start, end, schema_from_text(str(options["schema"])), name, tell=tell)
     if kind == "row_groups":
-        return _row_groups(path, start, end)
+        return plain_batches(*_row_groups(path, start, end))
     if kind == "batches":
-        return _record_batches(path, start, end)
+        return plain_batches(*_record_batches(path, start, end))
     if kind == "rows":
         return _rows(path, start, end, losses)
     raise Unsupported(f"{name}: parts by {kind} are not read as a table")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from pyarrow import ipc, parquet
+from pyarrow import feather, ipc, parquet
 
 import tare
 from tare import io as tare_io
-from tare import measure
+from tare import measure, scale
 from tare.converting.dictionaries import columns_with_levels, of_one_dictionary
 from tare.dataset import Dataset, load_saved
-from tare.errors import Unsupported
+from tare.errors import EncodeError, Unsupported
+from tare.formats.columnar import one_dictionary
 
 LETTERS = "abc"
 
@@ -27,16 +28,107 @@ def grown(rows: int = 1000) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def test_a_table_is_saved_for_workers(tmp_path) -> None:
+@pytest.mark.parametrize("size", [1.0, 0.5])
+def test_a_table_is_saved_for_workers(tmp_path, size: float) -> None:
     table = grown()
     data = Dataset(table, name="x")
-    whole = data.save_part(tmp_path / "whole")
-    assert load_saved(whole.path, "arrow", "table").equals(table.unify_dictionaries())
-    assert whole.hash == data.hash()
+    saved = data.save_part(tmp_path / "part", size)
+    part = load_saved(saved.path, "arrow", "table")
+    assert part.to_pylist() == data.subset(size).value.to_pylist()
+    assert [len(part["k"].chunk(n).dictionary) for n in range(part["k"].num_chunks)] == [3] * part[
+        "k"
+    ].num_chunks
+    assert table.equals(grown()), "the user's own table was changed"
     data.save(tmp_path / "saved")
     assert load_saved(tmp_path / "saved", "arrow", "table").to_pylist() == table.to_pylist()
-    part = data.save_part(tmp_path / "part", 0.5)
-    assert load_saved(part.path, "arrow", "table").equals(data.subset(0.5).value.unify_dictionaries())
+    assert table.equals(grown()), "the user's own table was changed"
+
+
+def test_one_dictionary_in_all_chunks_is_taken_as_it_is(tmp_path) -> None:
+    """Also where Arrow brings none together, as of a null among levels; nothing is looked up."""
+    coded = pa.DictionaryArray.from_arrays([0, 1], ["a", None])
+    table = pa.table({"k": pa.chunked_array([coded, coded])})
+    assert one_dictionary(table)["k"].chunk(1).dictionary is not None
+    Dataset(table, name="x").save_part(tmp_path / "x")
+    assert load_saved(tmp_path / "x", "arrow", "table").to_pylist() == table.to_pylist()
+    assert tare.decode(tare.encode(table, "arrow"), "arrow").to_pylist() == table.to_pylist()
+
+
+def test_codes_that_count_no_further_are_no_reason_to_refuse_parquet(tmp_path, monkeypatch) -> None:
+    """100 levels in each of two batches, by codes of 8 bits: an Arrow file has no room for them, and says so."""
+    parts = [
+        pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), [f"{batch}-{n}" for n in range(100)])
+        for batch in range(2)
+    ]
+    table = pa.table({"k": pa.chunked_array(parts)})
+    with ipc.new_stream(tmp_path / "in.arrows", table.schema) as writer:
+        writer.write_table(table)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    tare.convert(tmp_path / "in.arrows", tmp_path / "out.parquet", verify=False)
+    assert tare.read(tmp_path / "out.parquet").to_pylist() == table.to_pylist()
+    with pytest.raises(EncodeError, match="larger index type"):
+        tare.convert(
+            tmp_path / "in.arrows",
+            tmp_path / "out.arrow",
+            verify=False,
+            codec="arrow:pyarrow,compression=lz4",
+        )
+
+
+@pytest.mark.parametrize("target", ["out.arrow", "out.parquet"])
+@pytest.mark.parametrize("names", [["p", "p"], ["a.b", "a"]])
+def test_columns_that_a_name_does_not_tell_apart(
+    tmp_path, monkeypatch, names: list[str], target: str
+) -> None:
+    parts = [
+        pa.record_batch([pa.array([n]), pa.array([letter]).dictionary_encode()], names)
+        for n, letter in enumerate(LETTERS)
+    ]
+    with ipc.new_stream(tmp_path / "in.arrows", parts[0].schema) as writer:
+        for part in parts:
+            writer.write_batch(part)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    done = tare.convert(tmp_path / "in.arrows", tmp_path / target, verify=False)
+    assert done.streamed
+    read = parquet.read_table if target == "out.parquet" else feather.read_table
+    back = (
+        read(tmp_path / target) if target != "out.parquet" else parquet.ParquetFile(tmp_path / target).read()
+    )
+    assert [column.to_pylist() for column in back.columns] == [[0, 1, 2], list(LETTERS)]
+
+
+def test_a_row_group_repeats_no_levels_of_others(tmp_path, monkeypatch) -> None:
+    """Twenty batches of names of their own: as large as each with its own, but for the levels that all begin with."""
+    parts = [
+        pa.record_batch({"k": pa.array([f"name {n * 4000 + at}" for at in range(4000)]).dictionary_encode()})
+        for n in range(20)
+    ]
+    with ipc.new_stream(tmp_path / "in.arrows", parts[0].schema) as writer:
+        for part in parts:
+            writer.write_batch(part)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    done = tare.convert(tmp_path / "in.arrows", tmp_path / "out.parquet", verify=False)
+    assert done.streamed
+    with parquet.ParquetWriter(tmp_path / "own.parquet", parts[0].schema) as writer:
+        for part in parts:
+            writer.write_batch(part)
+    assert done.bytes_out < 2.5 * (tmp_path / "own.parquet").stat().st_size
+    assert tare.read(tmp_path / "out.parquet")["k"].to_pylist() == [f"name {n}" for n in range(80_000)]
+
+
+def test_parts_of_a_run_of_many_go_to_arrow(tmp_path) -> None:
+    """Each part has row groups with a dictionary each."""
+    table = grown(20_000).select(["n", "k"])
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with parquet.ParquetWriter(folder / "a.parquet", table.schema) as writer:
+        for start in range(0, table.num_rows, 5000):
+            writer.write_table(table.slice(start, 5000))
+    scale.run(scale.plan_convert(folder, tmp_path / "o", to="arrow", split=60_000))
+    files = sorted((tmp_path / "o").rglob("*.arrow"))
+    rows = [row for file in files for row in feather.read_table(file).to_pylist()]
+    assert sorted(row["n"] for row in rows) == sorted(table["n"].to_pylist())
+    assert rows[0]["k"] in LETTERS
 
 
 def test_a_table_is_measured() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,9 @@ from pyarrow import ipc
 import tare
 from tare import io as tare_io
 from tare import measure
-from tare.datasets.views import NOTE, batch_without_views, schema_without_views, without_views
+from tare.datasets.views import NOTE, plain_batches, without_views
+from tare.errors import Unsupported
+from tare.scale import readers
 
 FRAME = pl.DataFrame(
     {
@@ -51,12 +54,11 @@ def test_values_stay_whatever_is_cut_out(written: Path) -> None:
         plain.validate(full=True)
         assert "view" not in str(plain.schema)
         assert plain.to_pylist() == part.to_pylist()
-        for batch in part.to_batches():
-            one = batch_without_views(batch)
-            one.validate(full=True)
-            assert one.schema.equals(schema_without_views(table.schema))
-            assert one.to_pylist() == batch.to_pylist()
+        schema, batches = plain_batches(part.schema, iter(part.to_batches()))
+        assert schema.equals(plain.schema)
+        assert pa.Table.from_batches(batches, schema).equals(plain)
     assert without_views(plain) is plain
+    assert plain_batches(plain.schema, batches) == (plain.schema, batches)
     assert without_views(table).schema.field("e").type.ordered
 
 
@@ -120,3 +122,37 @@ def test_they_are_parted_by_a_column(written: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "o").rglob("*.parquet"))) == 3
+
+
+def test_more_than_32_bits_of_text_that_views_share(tmp_path: Path) -> None:
+    """2,200 rows that show one text of a megabyte: small in memory, 2.2 GB where each row has its own."""
+    view_of_all = struct.pack("<i4sii", 1_000_000, b"xxxx", 0, 0)
+    buffers = [None, pa.py_buffer(view_of_all * 2200), pa.py_buffer(b"x" * 1_000_000)]
+    shared = pa.chunked_array([pa.Array.from_buffers(pa.string_view(), 2200, buffers)])
+    for view in (shared, pa.chunked_array([pa.StructArray.from_arrays([shared.chunk(0)], ["t"])])):
+        table = pa.table({"t": view, "n": range(2200)})
+        assert table.nbytes < 10_000_000
+        plain = without_views(table)
+        plain.validate()
+        assert "large_string" in str(plain.schema.field("t").type)
+        _, batches = plain_batches(table.schema, iter(table.to_batches()))
+        with pytest.raises(Unsupported, match="2 GiB of texts in 2,200 rows"):
+            next(batches)
+        del plain
+
+
+def test_parts_of_files_have_none(tmp_path: Path) -> None:
+    """What is read in parts has the types of what is read whole: partitions of Dask are held to that."""
+    small, large = FRAME.select("n", "s", "c"), pl.concat([FRAME.select("n", "s", "c")] * 2000)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    small.write_ipc(folder / "a.arrow")
+    large.write_ipc(folder / "b.arrow", record_batch_size=2000)
+    units = list(readers.units_of(folder, split=20_000))
+    assert len(units) > 2
+    tables = [readers.read_unit(unit) for unit in units]
+    assert {str(table.schema.remove_metadata()) for table in tables} == {
+        str(tables[0].schema.remove_metadata())
+    }
+    assert "view" not in str(tables[0].schema)
+    assert sum(table.num_rows for table in tables) == 9 + 18_000

@@ -11,6 +11,7 @@ from tare.codec import Codec
 from tare.converting import batches as stream
 from tare.converting import changes, objects
 from tare.errors import EncodeError
+from tare.formats.columnar import has_levels
 from tare.r.losses import Loss
 from tare.scale.failures import LossRefused
 
@@ -113,7 +114,9 @@ def _notes(codec: Codec, size: int, *, left_out: bool, verify: str) -> list[str]
 def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec: Codec) -> int:
     import pyarrow as pa
 
-    if codec.format_id not in stream.WRITTEN or codec.library_name not in ("pyarrow", "orjson"):
+    # Of categories an Arrow file has one dictionary: the rows of a unit are few enough to be held together.
+    whole = codec.format_id == "arrow" and any(has_levels(kind) for kind in schema.types)
+    if whole or codec.format_id not in stream.WRITTEN or codec.library_name not in ("pyarrow", "orjson"):
         table = pa.Table.from_batches(list(rows), schema)
         with open(target, "xb") as file:
             codec.write(table, file)
