@@ -14,7 +14,7 @@ from simulate import synthetic_record
 
 from tare.report.html import render
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("reports in one browser")]
 
 FLAGS = (
     "--headless=new",
