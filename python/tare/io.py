@@ -578,6 +578,10 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
                         job.on_progress(min(source.done, source.size), source.size)
         except pa.ArrowException as error:
             raise EncodeError(f"{job.codec}: {str(error)[:200]}", format=job.codec.format_id) from error
+        except Unsupported as error:
+            if counted.count and hasattr(job.dst, "write"):  # what is gone is not taken back: no second way
+                raise EncodeError(str(error), format=job.codec.format_id) from error
+            raise
         job.watch.check()
     notes = [
         *dict.fromkeys(source.notes),

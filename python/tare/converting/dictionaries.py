@@ -1,12 +1,12 @@
 """Categories of batches that go to a file: an Arrow file has room for one dictionary of a column, and Parquet for one a row group.
 
-So levels are gathered in a pass before the first batch is written. What is held of it is the levels, and no rows.
+So levels are gathered in a pass before the first batch is written. What is held of it is the levels, and of
+nested types the first batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tare.formats.columnar import has_levels, same_levels
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["columns_with_levels", "of_one_dictionary", "with_all_levels"]
 
-_AT_ONCE = 16  # batches that are looked up together: each time all levels so far are
+# Batches that are looked up together: each time all levels so far are.
+_AT_ONCE = 16
+_BYTES_AT_ONCE = 64 << 20
 
 
 def columns_with_levels(schema: pa.Schema) -> list[str] | None:
@@ -40,9 +42,7 @@ def of_one_dictionary(
         batches: Those to give.
         again: The same rows, of those columns that have levels at least, in their order; read to the end first.
 
-    Raises:
-        pyarrow.ArrowInvalid: More levels than the type of the codes counts.
-        pyarrow.ArrowNotImplementedError: Levels are of a type that Arrow does not look up.
+    Those stay as they are whose levels Arrow does not bring together: more than their codes count, or with a null.
 
     >>> import pyarrow as pa
     >>> parts = [pa.record_batch({"k": pa.array([x]).dictionary_encode()}) for x in "ab"]
@@ -50,13 +50,13 @@ def of_one_dictionary(
     [['a', 'b'], ['a', 'b']]
     """
     known = _gathered(again)
+    if not known:  # there was no row
+        yield from batches
     for some in _groups(batches):
-        given = [_categories(batch) for batch in some]
-        columns = [
-            same_levels([first, *column])[1:] for first, column in zip(known, zip(*given), strict=False)
-        ]
-        for number, batch in enumerate(some):
-            yield _put(batch, [column[number] for column in columns])
+        given = zip(*map(_categories, some), strict=True)
+        columns = [_levelled([first, *column])[1:] for first, column in zip(known, given, strict=True)]
+        while some:  # each goes as soon as it is written
+            yield _put(some.pop(0), [column.pop(0) for column in columns])
 
 
 def with_all_levels(
@@ -70,36 +70,62 @@ def with_all_levels(
         batches: Those to give.
         again: Reads the same rows once more, as `of_one_dictionary` takes them.
     """
-    import pyarrow as pa
-
-    try:
-        known = _gathered(again())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        known = []
+    known = _gathered(again())
     for number, batch in enumerate(batches):
         if number or not known:
             yield batch
         else:
-            columns = [
-                same_levels([first, column])[1]
-                for first, column in zip(known, _categories(batch), strict=True)
-            ]
-            yield _put(batch, columns)
+            pairs = zip(known, _categories(batch), strict=True)
+            yield _put(batch, [_levelled([first, column])[1] for first, column in pairs])
+
+
+def _levelled(arrays: list[Any]) -> list[Any]:
+    """Arrays with the same levels, or as they are, where Arrow cannot give them those: an Arrow file refuses them then."""
+    import pyarrow as pa
+
+    try:
+        return same_levels(arrays)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return arrays
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> list[Any]:
     """Of each column with levels an array without rows, which has those of all batches."""
     known: list[Any] = []
-    for some in _groups(batches):
-        given = zip(*([column.slice(0, 0) for column in _categories(batch)] for batch in some), strict=True)
-        before = [[column] for column in known] or [[] for _ in _categories(some[0])]
-        known = [same_levels([*first, *column])[0] for first, column in zip(before, given, strict=True)]
+    for some in _groups(map(_levels_alone, batches)):
+        given = zip(*(batch.columns for batch in some), strict=True)
+        before = [[column] for column in known] or [[] for _ in some[0].columns]
+        known = [_levelled([*first, *column])[0] for first, column in zip(before, given, strict=True)]
     return known
 
 
+def _levels_alone(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The levels of a batch, of no row; in memory of their own where a column is of categories itself."""
+    import pyarrow as pa
+
+    names = [str(at) for at, column in enumerate(batch.columns) if has_levels(column.type)]
+    columns = [
+        pa.DictionaryArray.from_arrays(
+            pa.array([], one.type.index_type), one.dictionary, ordered=one.type.ordered
+        )
+        if pa.types.is_dictionary(one.type)
+        else one.slice(0, 0)
+        for one in _categories(batch)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names)
+
+
 def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    rest = iter(batches)
-    while some := list(islice(rest, _AT_ONCE)):
+    """A few at once, and no more than are small together."""
+    some: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        some.append(batch)
+        size += batch.nbytes
+        if len(some) == _AT_ONCE or size >= _BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
         yield some
 
 

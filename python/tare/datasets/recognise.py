@@ -189,8 +189,8 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
     if named is None or (named == "yaml" and found == "json"):
         return named or found, None  # JSON is YAML too
     if named == "ndjson" and found == "json":
-        first, newline, _ = _without_bom(head).strip().partition(b"\n")
-        if not newline or _is_one_value(first):
+        first, newline, rest = _without_bom(head).strip().partition(b"\n")
+        if not newline or (_is_one_value(first) and rest.lstrip()[:1] not in (b",", b"]", b"}")):
             return (
                 named,
                 None,
@@ -244,7 +244,7 @@ def _text_without_marks(head: bytes) -> str | None:
 
 
 def _is_one_value(line: bytes) -> bool:
-    """Whether a line that opens a bracket has its like at the end: no value of several lines begins so."""
+    """Whether a line that opens a bracket has its like at the end."""
     line = line.strip()
     return (line[:1], line[-1:]) in ((b"{", b"}"), (b"[", b"]"))
 

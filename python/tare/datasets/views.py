@@ -44,17 +44,22 @@ def plain_batches(
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """As `without_views`, batch by batch; the very same if there are none.
 
+    Types are known before the first batch. So one with more than 2 GiB of texts in a column, which views that
+    share them have quickly, is given in halves.
+
     Raises:
-        Unsupported: From the iterator: a batch has more than 2 GiB of texts in a column.
+        Unsupported: From the iterator: a single row has more.
     """
     plain = schema
     for at, field in enumerate(schema):
         if _has_views(field.type):
             plain = plain.set(at, field.with_type(_plain_type(field.type)))
-    return (schema, batches) if plain is schema else (plain, (_batch(batch, plain) for batch in batches))
+    if plain is schema:
+        return schema, batches
+    return plain, (part for batch in batches for part in _parts(batch, plain))
 
 
-def _batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def _parts(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     columns = []
@@ -62,9 +67,15 @@ def _batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         try:
             columns.append(_plain(_plain(column, _plain_type(column.type, large=True)), field.type))
         except pa.ArrowInvalid as error:
-            said = f"column {field.name[:80]!r} has more than 2 GiB of texts in {len(batch):,} rows"
-            raise Unsupported(said, path=field.name) from error
-    return batch.from_arrays(columns, schema=schema)
+            half = len(batch) // 2
+            if not half:
+                raise Unsupported(
+                    f"column {field.name[:80]!r}: a row has more than 2 GiB of texts"
+                ) from error
+            yield from _parts(batch.slice(0, half), schema)
+            yield from _parts(batch.slice(half), schema)
+            return
+    yield batch.from_arrays(columns, schema=schema)
 
 
 def _has_views(kind: Any) -> bool:

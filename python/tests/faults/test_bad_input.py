@@ -310,6 +310,8 @@ CSV_IN_JSON = "named as json, but it looks like csv; --format json if it is not"
         ("x.parquet", b"a,b\n1,2\n3,4\n", "table", 2, "named as parquet, but it looks like csv"),
         ("x.json", b'{"a":1}\n{"a":2}\n', "document", 2, "named as json, but it is ndjson"),
         ("x.ndjson", b'[\n {"a":1},\n {"a":2}\n]', "document", 2, "named as ndjson, but it is json"),
+        ("x.ndjson", b"[[1,2]\n,[3,4]\n]", "document", 2, "named as ndjson, but it is json"),
+        ("x.ndjson", b'{"a":{"b":1}\n,"c":2}', "document", 1, "named as ndjson, but it is json"),
         ("x.csv", FILES["a.parquet"], "table", 300, "named as csv, but it is parquet"),
         (
             "x.json",

@@ -66,7 +66,7 @@ def test_codes_that_count_no_further_are_no_reason_to_refuse_parquet(tmp_path, m
     monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
     tare.convert(tmp_path / "in.arrows", tmp_path / "out.parquet", verify=False)
     assert tare.read(tmp_path / "out.parquet").to_pylist() == table.to_pylist()
-    with pytest.raises(EncodeError, match="larger index type"):
+    with pytest.raises(EncodeError, match="Dictionary replacement"):
         tare.convert(
             tmp_path / "in.arrows",
             tmp_path / "out.arrow",
@@ -210,3 +210,34 @@ def test_levels_of_no_row_stay_in_parquet(tmp_path, monkeypatch, streamed: bool)
     back = tare.read(tmp_path / "out.parquet")
     assert back.to_pylist() == table.to_pylist()
     assert back["k"].unify_dictionaries().chunk(0).dictionary.to_pylist() == ["a", "b", "c", "z", "in no row"]
+
+
+def test_few_batches_are_held_at_once(monkeypatch) -> None:
+    """However many there are: those that are looked up together are small together."""
+    monkeypatch.setattr("tare.converting.dictionaries._BYTES_AT_ONCE", 1 << 20)
+    start = pa.total_allocated_bytes()
+
+    def batches(peak: list[int]):
+        for n in range(40):
+            texts = pa.array(["x" * 1000] * 800)
+            coded = pa.array([f"{n}"]).dictionary_encode().take(pa.array([0] * 800))
+            yield pa.record_batch({"k": coded, "t": texts})
+            del texts, coded
+            peak.append(pa.total_allocated_bytes() - start)
+
+    peak: list[int] = []
+    assert sum(batch.num_rows for batch in of_one_dictionary(batches(peak), batches(peak))) == 32_000
+    assert len(peak) == 80
+    assert max(peak) < 5_000_000, max(peak)
+
+
+def test_a_null_among_levels_within_lists_is_no_reason_to_refuse(tmp_path, monkeypatch) -> None:
+    """Where all batches have the same: Arrow brings no such levels together."""
+    lists = pa.ListArray.from_arrays([0, 1, 2], pa.DictionaryArray.from_arrays([0, 1], ["a", None]))
+    table = pa.table({"l": lists})
+    with ipc.new_stream(tmp_path / "in.arrows", table.schema) as writer:
+        writer.write_table(table)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    done = tare.convert(tmp_path / "in.arrows", tmp_path / "out.arrow", verify=False)
+    assert done.streamed
+    assert tare.read(tmp_path / "out.arrow").to_pylist() == table.to_pylist()
