@@ -544,9 +544,12 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
 
 
 def _rows_in_batches(source: Source, job: _Job) -> batches.Batches:
-    schema, rows = batches.reader(source, columns=job.columns)
+    """The schema and the rows, with levels of categories as the target has room for them."""
     if job.codec.format_id not in ("arrow", "parquet") or job.codec.options.get("layout") == "stream":
-        return schema, rows
+        return batches.reader(source, columns=job.columns)
+    if source.format == "arrow" and source.compressors:  # read in memory: once for both passes
+        source = replace(source, data=source.read()[0], path=None, compressors=())
+    schema, rows = batches.reader(source, columns=job.columns)
     names = dictionaries.columns_with_levels(schema)
     if names == []:
         return schema, rows
@@ -554,9 +557,11 @@ def _rows_in_batches(source: Source, job: _Job) -> batches.Batches:
     def again() -> Iterator[pa.RecordBatch]:
         return batches.reader(source, columns=job.columns if names is None else names)[1]
 
-    if job.codec.format_id == "arrow":
-        return schema, dictionaries.of_one_dictionary(rows, again())
-    return schema, dictionaries.with_all_levels(rows, again)
+    if job.codec.format_id == "parquet":
+        return schema, dictionaries.with_all_levels(rows, again)
+    # A batch of an Arrow file is one piece of memory, and some of its columns keep all of it.
+    at_once = 1 if source.format == "arrow" and job.columns is not None else None
+    return schema, dictionaries.of_one_dictionary(rows, again(), at_once=at_once)
 
 
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:

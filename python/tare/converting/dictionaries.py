@@ -1,7 +1,6 @@
 """Categories of batches that go to a file: an Arrow file has room for one dictionary of a column, and Parquet for one a row group.
 
-So levels are gathered in a pass before the first batch is written. What is held of it is the levels, and of
-nested types the first batch.
+So levels are gathered in a pass before the first batch is written. What is held of it is the levels, and no rows.
 """
 
 from __future__ import annotations
@@ -34,13 +33,14 @@ def columns_with_levels(schema: pa.Schema) -> list[str] | None:
 
 
 def of_one_dictionary(
-    batches: Iterable[pa.RecordBatch], again: Iterable[pa.RecordBatch]
+    batches: Iterable[pa.RecordBatch], again: Iterable[pa.RecordBatch], *, at_once: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The batches, each with the levels that any of them has, in order of appearance.
 
     Args:
         batches: Those to give.
         again: The same rows, of those columns that have levels at least, in their order; read to the end first.
+        at_once: Most batches that are held at once; by default some, as long as they are small together.
 
     Those stay as they are whose levels Arrow does not bring together: more than their codes count, or with a null.
 
@@ -52,9 +52,11 @@ def of_one_dictionary(
     known = _gathered(again)
     if not known:  # there was no row
         yield from batches
-    for some in _groups(batches):
-        given = zip(*map(_categories, some), strict=True)
-        columns = [_levelled([first, *column])[1:] for first, column in zip(known, given, strict=True)]
+        return
+    for some in _groups(batches, at_once or _AT_ONCE):
+        given = list(map(_categories, some))
+        columns = [_levelled([first, *(one[at] for one in given)])[1:] for at, first in enumerate(known)]
+        del given
         while some:  # each goes as soon as it is written
             yield _put(some.pop(0), [column.pop(0) for column in columns])
 
@@ -92,15 +94,14 @@ def _levelled(arrays: list[Any]) -> list[Any]:
 def _gathered(batches: Iterable[pa.RecordBatch]) -> list[Any]:
     """Of each column with levels an array without rows, which has those of all batches."""
     known: list[Any] = []
-    for some in _groups(map(_levels_alone, batches)):
-        given = zip(*(batch.columns for batch in some), strict=True)
+    for some in _groups(map(_levels_alone, batches), _AT_ONCE):
         before = [[column] for column in known] or [[] for _ in some[0].columns]
-        known = [_levelled([*first, *column])[0] for first, column in zip(before, given, strict=True)]
+        known = [_levelled([*first, *(one.column(at) for one in some)])[0] for at, first in enumerate(before)]
     return known
 
 
 def _levels_alone(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The levels of a batch, of no row; in memory of their own where a column is of categories itself."""
+    """The levels of a batch, of no row, which keep no more of its memory than they need."""
     import pyarrow as pa
 
     names = [str(at) for at, column in enumerate(batch.columns) if has_levels(column.type)]
@@ -109,20 +110,20 @@ def _levels_alone(batch: pa.RecordBatch) -> pa.RecordBatch:
             pa.array([], one.type.index_type), one.dictionary, ordered=one.type.ordered
         )
         if pa.types.is_dictionary(one.type)
-        else one.slice(0, 0)
+        else pa.concat_arrays([one.slice(0, 0)])
         for one in _categories(batch)
     ]
     return pa.RecordBatch.from_arrays(columns, names)
 
 
-def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+def _groups(batches: Iterable[pa.RecordBatch], at_once: int) -> Iterator[list[pa.RecordBatch]]:
     """A few at once, and no more than are small together."""
     some: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         some.append(batch)
         size += batch.nbytes
-        if len(some) == _AT_ONCE or size >= _BYTES_AT_ONCE:
+        if len(some) == at_once or size >= _BYTES_AT_ONCE:
             yield some
             some, size = [], 0
     if some:

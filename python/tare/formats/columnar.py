@@ -27,6 +27,7 @@ __all__ = [
     "plain_name",
     "polars_library",
     "pyarrow_library",
+    "row_groups_at_once",
     "run_of_rows",
     "same_levels",
     "written",
@@ -76,6 +77,20 @@ def has_levels(kind: Any) -> bool:
     if pa.types.is_run_end_encoded(kind):
         return has_levels(kind.value_type)
     return pa.types.is_nested(kind) and any(has_levels(kind.field(at).type) for at in range(kind.num_fields))
+
+
+def row_groups_at_once(schema: pa.Schema, groups: Sequence[int]) -> list[list[int]]:
+    """Row groups of a Parquet file as Arrow reads them: of categories within lists and structs one at a time, else all.
+
+    >>> import pyarrow as pa
+    >>> row_groups_at_once(pa.schema({"k": pa.list_(pa.dictionary(pa.int8(), pa.string()))}), [0, 1])
+    [[0], [1]]
+    """
+    import pyarrow as pa
+
+    if any(has_levels(kind) and not pa.types.is_dictionary(kind) for kind in schema.types):
+        return [[group] for group in groups]
+    return [list(groups)]
 
 
 class _Shared:

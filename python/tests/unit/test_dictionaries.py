@@ -11,6 +11,7 @@ from tare import io as tare_io
 from tare import measure, scale
 from tare.converting.dictionaries import columns_with_levels, of_one_dictionary
 from tare.dataset import Dataset, load_saved
+from tare.datasets.source import Source
 from tare.errors import EncodeError, Unsupported
 from tare.formats.columnar import one_dictionary
 
@@ -152,8 +153,6 @@ def test_levels_that_arrow_does_not_bring_together_are_told(tmp_path) -> None:
 @pytest.mark.parametrize("codec", ["arrow", "arrow:pyarrow,compression=zstd", "arrow:pyarrow,layout=stream"])
 def test_a_file_is_converted_to_arrow(tmp_path, monkeypatch, streamed: bool, name: str, codec: str) -> None:
     table = grown()
-    if name == "in.parquet":  # Arrow itself reads no categories within others from several row groups
-        table = table.select(["n", "k"])
     new = parquet.ParquetWriter if name == "in.parquet" else ipc.new_stream
     with new(tmp_path / name, table.schema) as writer:
         for start in range(0, table.num_rows, 1000):
@@ -241,3 +240,45 @@ def test_a_null_among_levels_within_lists_is_no_reason_to_refuse(tmp_path, monke
     done = tare.convert(tmp_path / "in.arrows", tmp_path / "out.arrow", verify=False)
     assert done.streamed
     assert tare.read(tmp_path / "out.arrow").to_pylist() == table.to_pylist()
+
+
+@pytest.mark.parametrize(("columns", "nested"), [(None, True), (["k"], False), (["k"], True), (None, False)])
+@pytest.mark.parametrize("target", ["out.arrow", "out.parquet"])
+def test_batches_of_an_arrow_file_are_not_kept(
+    tmp_path, monkeypatch, columns, nested: bool, target: str
+) -> None:
+    """Each is one piece of memory, of which a column or a slice keeps all."""
+    parts = []
+    for n in range(24):
+        coded = pa.array([f"{n}"] * 2000).dictionary_encode()
+        lists = pa.ListArray.from_arrays(list(range(2001)), coded) if nested else coded
+        parts.append(pa.record_batch({"k": lists, "t": ["x" * 1000] * 2000}))
+    with ipc.new_stream(tmp_path / "in.arrows", parts[0].schema) as writer:
+        for part in parts:
+            writer.write_batch(part)
+    del parts, part, coded, lists
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    monkeypatch.setattr("tare.converting.dictionaries._BYTES_AT_ONCE", 1 << 20)
+    start, peak = pa.total_allocated_bytes(), []
+    done = tare.convert(
+        tmp_path / "in.arrows", tmp_path / target, columns=columns, verify=False,
+        on_progress=lambda *_: peak.append(pa.total_allocated_bytes() - start),
+    )  # fmt: skip
+    assert (done.streamed, done.rows, len(peak)) == (True, 48_000, 24)
+    # Parquet's writer has memory of its own.
+    assert max(peak) < (12_000_000 if target == "out.arrow" else 24_000_000), max(peak)
+    got = tare.read(tmp_path / target)["k"]
+    assert got[0].as_py() == (["0"] if nested else "0")
+    assert got[-1].as_py() == (["23"] if nested else "23")
+
+
+def test_a_compressed_source_is_decompressed_once(tmp_path, monkeypatch) -> None:
+    """For both passes: as large a file goes as before there were two."""
+    tare.write(grown().select(["n", "k"]), tmp_path / "in.arrow.zst")
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    reads = []
+    was = Source._read_all
+    monkeypatch.setattr(Source, "_read_all", lambda self, plain: reads.append(self.name) or was(self, plain))
+    done = tare.convert(tmp_path / "in.arrow.zst", tmp_path / "out.parquet", verify=False)
+    assert (done.streamed, done.rows, reads) == (True, 3000, ["in.arrow.zst"])
+    assert tare.read(tmp_path / "out.parquet")["k"].to_pylist() == grown()["k"].to_pylist()
