@@ -287,7 +287,7 @@ def _convert(
             return _whole(_data_only(source, job, losses), job, losses)
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
-                return _stream(source, job, *_rows_in_batches(source, job))
+                return _stream(source, job, *dictionaries.rows_for(source, job.codec, job.columns))
     data = open_dataset(
         src if source is None else source, format=format, allow_pickle=allow_pickle, encoding=job.encoding,
         columns=job.columns, check_names=True, losses=losses,
@@ -541,27 +541,6 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
         source.path is not None and large and simple and not job.verify and source.format in batches.READ and target.format_id in batches.WRITTEN
         and not (source.format == target.format_id == "ndjson")
     )  # fmt: skip
-
-
-def _rows_in_batches(source: Source, job: _Job) -> batches.Batches:
-    """The schema and the rows, with levels of categories as the target has room for them."""
-    if job.codec.format_id not in ("arrow", "parquet") or job.codec.options.get("layout") == "stream":
-        return batches.reader(source, columns=job.columns)
-    if source.format == "arrow" and source.compressors:  # read in memory: once for both passes
-        source = replace(source, data=source.read()[0], path=None, compressors=())
-    schema, rows = batches.reader(source, columns=job.columns)
-    names = dictionaries.columns_with_levels(schema)
-    if names == []:
-        return schema, rows
-
-    def again() -> Iterator[pa.RecordBatch]:
-        return batches.reader(source, columns=job.columns if names is None else names)[1]
-
-    if job.codec.format_id == "parquet":
-        return schema, dictionaries.with_all_levels(rows, again)
-    # A batch of an Arrow file is one piece of memory, and some of its columns keep all of it.
-    at_once = 1 if source.format == "arrow" and job.columns is not None else None
-    return schema, dictionaries.of_one_dictionary(rows, again(), at_once=at_once)
 
 
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:

@@ -6,18 +6,53 @@ So levels are gathered in a pass before the first batch is written. What is held
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tare.converting import batches
 from tare.formats.columnar import has_levels, same_levels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["columns_with_levels", "of_one_dictionary", "with_all_levels"]
+    from tare.codec import Codec
+    from tare.datasets.source import Source
+
+__all__ = ["columns_with_levels", "of_one_dictionary", "rows_for", "with_all_levels"]
 
 # Batches that are looked up together: each time all levels so far are.
 _AT_ONCE = 16
 _BYTES_AT_ONCE = 64 << 20
+
+
+def rows_for(source: Source, codec: Codec, columns: list[str] | None = None) -> batches.Batches:
+    """The schema and the rows of a file in batches, with levels of categories as the target has room for them.
+
+    Args:
+        source: The file.
+        codec: What is written.
+        columns: Only these.
+
+    Raises:
+        TareError: As `tare.converting.batches.reader`.
+    """
+    if codec.format_id not in ("arrow", "parquet") or codec.options.get("layout") == "stream":
+        return batches.reader(source, columns=columns)
+    if source.format == "arrow" and source.compressors:  # read in memory: once for both passes
+        source = replace(source, data=source.read()[0], path=None, compressors=())
+    schema, rows = batches.reader(source, columns=columns)
+    names = columns_with_levels(schema)
+    if names == []:
+        return schema, rows
+
+    def again() -> Iterator[pa.RecordBatch]:
+        return batches.reader(source, columns=columns if names is None else names)[1]
+
+    if codec.format_id == "parquet":
+        return schema, with_all_levels(rows, again)
+    # A batch of an Arrow file is one piece of memory, and some of its columns keep all of it.
+    at_once = 1 if source.format == "arrow" and columns is not None else None
+    return schema, of_one_dictionary(rows, again(), at_once=at_once)
 
 
 def columns_with_levels(schema: pa.Schema) -> list[str] | None:
@@ -33,12 +68,12 @@ def columns_with_levels(schema: pa.Schema) -> list[str] | None:
 
 
 def of_one_dictionary(
-    batches: Iterable[pa.RecordBatch], again: Iterable[pa.RecordBatch], *, at_once: int | None = None
+    rows: Iterable[pa.RecordBatch], again: Iterable[pa.RecordBatch], *, at_once: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The batches, each with the levels that any of them has, in order of appearance.
 
     Args:
-        batches: Those to give.
+        rows: The batches to give.
         again: The same rows, of those columns that have levels at least, in their order; read to the end first.
         at_once: Most batches that are held at once; by default some, as long as they are small together.
 
@@ -51,9 +86,9 @@ def of_one_dictionary(
     """
     known = _gathered(again)
     if not known:  # there was no row
-        yield from batches
+        yield from rows
         return
-    for some in _groups(batches, at_once or _AT_ONCE):
+    for some in _groups(rows, at_once or _AT_ONCE):
         given = list(map(_categories, some))
         columns = [_levelled([first, *(one[at] for one in given)])[1:] for at, first in enumerate(known)]
         del given
@@ -62,18 +97,18 @@ def of_one_dictionary(
 
 
 def with_all_levels(
-    batches: Iterable[pa.RecordBatch], again: Callable[[], Iterable[pa.RecordBatch]]
+    rows: Iterable[pa.RecordBatch], again: Callable[[], Iterable[pa.RecordBatch]]
 ) -> Iterator[pa.RecordBatch]:
     """The batches, the first with the levels that any of them has; as they are where Arrow does not gather them.
 
     A reader of row groups finds all of them then, in their order, and no row group repeats those of another.
 
     Args:
-        batches: Those to give.
+        rows: The batches to give.
         again: Reads the same rows once more, as `of_one_dictionary` takes them.
     """
     known = _gathered(again())
-    for number, batch in enumerate(batches):
+    for number, batch in enumerate(rows):
         if number or not known:
             yield batch
         else:
@@ -91,10 +126,10 @@ def _levelled(arrays: list[Any]) -> list[Any]:
         return arrays
 
 
-def _gathered(batches: Iterable[pa.RecordBatch]) -> list[Any]:
+def _gathered(rows: Iterable[pa.RecordBatch]) -> list[Any]:
     """Of each column with levels an array without rows, which has those of all batches."""
     known: list[Any] = []
-    for some in _groups(map(_levels_alone, batches), _AT_ONCE):
+    for some in _groups(map(_levels_alone, rows), _AT_ONCE):
         before = [[column] for column in known] or [[] for _ in some[0].columns]
         known = [_levelled([*first, *(one.column(at) for one in some)])[0] for at, first in enumerate(before)]
     return known
@@ -116,11 +151,11 @@ def _levels_alone(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names)
 
 
-def _groups(batches: Iterable[pa.RecordBatch], at_once: int) -> Iterator[list[pa.RecordBatch]]:
+def _groups(rows: Iterable[pa.RecordBatch], at_once: int) -> Iterator[list[pa.RecordBatch]]:
     """A few at once, and no more than are small together."""
     some: list[pa.RecordBatch] = []
     size = 0
-    for batch in batches:
+    for batch in rows:
         some.append(batch)
         size += batch.nbytes
         if len(some) == at_once or size >= _BYTES_AT_ONCE:
