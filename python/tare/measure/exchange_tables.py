@@ -132,10 +132,15 @@ def _add_own(own: Any, tables: dict[str, Any], wanted: dict[str, dict[str, Any]]
 
 
 def cells_of(table: Any) -> dict[str, Any]:
-    """The table as it would come back if nothing changed."""
+    """The table as it would come back if nothing changed; times of day to the microsecond, as Python has no finer ones."""
+    import pyarrow as pa
+
     from tare.kinds import convert
     from tare.tagged import from_tagged, to_tagged
 
+    for at, field in enumerate(table.schema):
+        if pa.types.is_time64(field.type) and field.type.unit == "ns":
+            table = table.set_column(at, field.name, table.column(at).cast(pa.time64("us"), safe=False))
     back: dict[str, Any] = from_tagged(to_tagged(convert(table, "columns"), other=True))
     return back
 
