@@ -301,9 +301,8 @@ def _values(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
     if wanted is not None:
         try:
             column = column.cast(wanted)
-        except (
-            pa.ArrowInvalid
-        ) as error:  # finer than microseconds: pandas has its own scalars of moments and durations
+        except pa.ArrowInvalid as error:
+            # Finer than microseconds: pandas has its own scalars of moments and durations.
             if pa.types.is_time64(kind):
                 said = (
                     f"column {name[:80]!r} has times of day with nanoseconds, which Python's values have not"

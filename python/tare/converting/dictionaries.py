@@ -90,7 +90,7 @@ def of_one_dictionary(
         return
     for some in _groups(rows, at_once or _AT_ONCE):
         given = list(map(_categories, some))
-        columns = [_levelled([first, *(one[at] for one in given)])[1:] for at, first in enumerate(known)]
+        columns = [same_levels([first, *(one[at] for one in given)])[1:] for at, first in enumerate(known)]
         del given
         while some:  # each goes as soon as it is written
             yield _put(some.pop(0), [column.pop(0) for column in columns])
@@ -113,17 +113,7 @@ def with_all_levels(
             yield batch
         else:
             pairs = zip(known, _categories(batch), strict=True)
-            yield _put(batch, [_levelled([first, column])[1] for first, column in pairs])
-
-
-def _levelled(arrays: list[Any]) -> list[Any]:
-    """Arrays with the same levels, or as they are, where Arrow cannot give them those: an Arrow file refuses them then."""
-    import pyarrow as pa
-
-    try:
-        return same_levels(arrays)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return arrays
+            yield _put(batch, [same_levels([first, column])[1] for first, column in pairs])
 
 
 def _gathered(rows: Iterable[pa.RecordBatch]) -> list[Any]:
@@ -131,7 +121,9 @@ def _gathered(rows: Iterable[pa.RecordBatch]) -> list[Any]:
     known: list[Any] = []
     for some in _groups(map(_levels_alone, rows), _AT_ONCE):
         before = [[column] for column in known] or [[] for _ in some[0].columns]
-        known = [_levelled([*first, *(one.column(at) for one in some)])[0] for at, first in enumerate(before)]
+        known = [
+            same_levels([*first, *(one.column(at) for one in some)])[0] for at, first in enumerate(before)
+        ]
     return known
 
 

@@ -190,11 +190,9 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
         return named or found, None  # JSON is YAML too
     if named == "ndjson" and found == "json":
         first, newline, rest = _without_bom(head).strip().partition(b"\n")
+        # One line may be a stream of one value, and one that is broken the first of many.
         if not newline or (_is_one_value(first) and rest.lstrip()[:1] not in (b",", b"]", b"}")):
-            return (
-                named,
-                None,
-            )  # one line may be a stream of one value, and one that is broken the first of many
+            return named, None
     if sure:
         return found, f"named as {named}, but it is {found}"
     other = f"; {format_option()} {named} if it is not" if formats.get(named).text else ""

@@ -106,9 +106,8 @@ class _Shared:
 def same_levels(chunks: Sequence[Any]) -> list[Any]:
     """Arrays of one type with the same levels, at whatever depth: those of the first, then what others add.
 
-    Raises:
-        pyarrow.ArrowInvalid: More levels than the type of the codes counts, or a null among several dictionaries' levels.
-        pyarrow.ArrowNotImplementedError: Levels are of a type that Arrow does not look up.
+    They stay as they are where Arrow cannot give them those: more than the codes count, a null among the levels of several
+    dictionaries, or a type that Arrow does not look up. An Arrow file refuses them then.
 
     >>> import pyarrow as pa
     >>> parts = [pa.array([x]).dictionary_encode() for x in "ab"]
@@ -125,7 +124,10 @@ def same_levels(chunks: Sequence[Any]) -> list[Any]:
         chunks = [own(_Shared(one)) for one in chunks]
     elif all(one.dictionary.equals(chunks[0].dictionary) for one in chunks[1:]):
         return list(chunks)
-    return pa.chunked_array(list(chunks)).unify_dictionaries().chunks
+    try:
+        return pa.chunked_array(list(chunks)).unify_dictionaries().chunks
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return list(chunks)
 
 
 def one_dictionary(table: pa.Table) -> pa.Table:
@@ -141,10 +143,7 @@ def one_dictionary(table: pa.Table) -> pa.Table:
     for at, field in enumerate(table.schema):
         if not has_levels(field.type) or table.column(at).num_chunks < 2:
             continue
-        try:
-            chunks = same_levels(table.column(at).chunks)
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            continue
+        chunks = same_levels(table.column(at).chunks)
         table = table.set_column(at, field, pa.chunked_array(chunks, field.type))
     return table
 

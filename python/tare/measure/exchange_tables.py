@@ -15,6 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from tare.datasets.saving import save
 from tare.errors import TareError, UsageError
 from tare.measure import scratch
 from tare.measure.exchange import (
@@ -152,12 +153,8 @@ def _handed(table: Any, path: Path, language: str) -> tuple[Path, str]:
 
         path.write_bytes(encode(table, "rds:tare"))
         return path, "rds"
-    import pyarrow as pa
-
-    one = pa.ipc.IpcWriteOptions(unify_dictionaries=True)
-    with pa.ipc.new_file(str(path), table.schema, options=one) as out:
-        out.write_table(table)
-    return path, "arrow"
+    saved = save(table, "table", path)
+    return path, saved["as"]
 
 
 def _cells(
