@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import multiprocessing
 import os
 import pickle
-import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -21,6 +16,19 @@ from typing import Any
 
 import pytest
 from conftest import need
+from scale_clusters import (
+    FILES,
+    after,
+    ancestor,
+    assert_whole,
+    cluster,
+    command_of,
+    everyone,
+    lives,
+    one_process,
+    tree,
+    write_sources,
+)
 
 from tare import scale
 from tare.errors import TareError, UsageError
@@ -29,48 +37,16 @@ from tare.scale.executors.base import Engine, facts
 from tare.scale.executors.dask import Cluster
 from tare.scale.loop import in_shard
 from tare.scale.preflight import EngineError, check_workers
-from tare.scale.state import State
-
-FILES = 40
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Forty files that take a tenth of a second each, so that a kill meets work."""
-    folder = tmp_path_factory.mktemp("sources")
-    chance = random.Random(7)
-    for n in range(FILES):
-        rows = ({"id": k, "text": f"t{chance.random()}", "v": chance.random()} for k in range(1500))
-        (folder / f"f{n:02}.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder
-
-
-def tree(folder: Path) -> dict[str, str]:
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.parquet"))
-    }
+    return write_sources(tmp_path_factory.mktemp("sources"))
 
 
 @pytest.fixture(scope="module")
 def expected(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("expected")
-    report = scale.run(scale.plan_convert(str(sources), str(folder), to="parquet"), executor="inline")
-    assert (report.done, report.ok) == (FILES, True)
-    return tree(folder)
-
-
-@contextlib.contextmanager
-def cluster(workers: int = 2, **options: Any) -> Iterator[Cluster]:
-    """A cluster whose workers have all come: what is tested is not how fast this machine starts them."""
-    made = Cluster(workers, **options)
-    try:
-        from distributed import Client
-
-        with Client(scheduler_file=made.file, set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=120)
-        yield made
-    finally:
-        made.close()
+    return one_process(sources, tmp_path_factory.mktemp("expected"))
 
 
 @pytest.fixture(scope="module")
@@ -177,40 +153,6 @@ def test_a_pool_that_was_given_and_broke(sources, tmp_path) -> None:
     assert (report.done + report.skipped + report.duplicate, report.failed) == (6, 1)
 
 
-def after(plan: scale.Plan, count: int, act: Callable[[], Any], of: Path | None = None) -> threading.Thread:
-    """Act once so many units are done, or so many results are there."""
-
-    def watch() -> None:
-        state = State.of(plan)
-        until = time.monotonic() + 60
-        while (len(tree(of)) if of else len(state.done())) < count and time.monotonic() < until:
-            time.sleep(0.01)
-        act()
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    return thread
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for name in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = name.read_text().rsplit(")", 1)[1].split()
-            if int(fields[1]) == pid:
-                found.append(int(name.parent.name))
-    return found
-
-
-def assert_whole(plan: scale.Plan, folder: Path, expected: dict[str, str]) -> None:
-    state = State.of(plan)
-    assert tree(folder) == expected
-    assert len(state.done()) == FILES
-    assert not list((folder / ".tare" / "writing").iterdir())
-    manifest = json.loads((folder / ".tare" / "manifest.json").read_text())
-    assert sorted(one["name"] for one in manifest["outputs"]) == sorted(expected)
-
-
 @pytest.mark.parametrize("before", ["nothing", "results that were deleted"])
 def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch, before) -> None:
     """A receipt of results that went since is no proof that a unit in flight is done."""
@@ -237,52 +179,6 @@ def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch, b
     report = scale.run(plan, executor="local:2")
     thread.join()
     assert (report.done, report.failed, report.deaths) == (FILES, 0, 1), report.failures
-    assert_whole(plan, tmp_path, expected)
-
-
-@pytest.mark.parametrize("victim", ["worker with a nanny", "worker without", "nanny"])
-def test_dask_loses_a_worker(sources, expected, tmp_path, victim) -> None:
-    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
-    with cluster(nanny=victim != "worker without") as made:
-        process = made.workers[0].pid
-
-        def kill() -> None:
-            target = process
-            if victim == "worker with a nanny":
-                inner = [
-                    pid
-                    for pid in children(process)
-                    if b"forkserver" not in _command(pid) and b"tracker" not in _command(pid)
-                ]
-                target = inner[-1] if inner else process
-            os.kill(target, signal.SIGKILL)
-
-        thread = after(plan, 4, kill)
-        report = scale.run(plan, executor=f"dask+file:{made.file}")
-        thread.join()
-    assert (report.done + report.duplicate, report.failed, report.deaths > 1) == (FILES, 0, False), report
-    assert_whole(plan, tmp_path, expected)
-
-
-def _command(pid: int) -> bytes:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    return b""
-
-
-def test_dask_loses_its_scheduler(sources, expected, tmp_path) -> None:
-    """The run ends and says so; a new cluster does the rest only."""
-    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
-    with cluster() as made:
-        thread = after(plan, 4, lambda: os.killpg(made.scheduler.pid, signal.SIGKILL))
-        with pytest.raises(EngineError, match=r"scheduler has gone|no worker"):
-            scale.run(plan, executor=f"dask+file:{made.file}", worker_timeout=5)
-        thread.join()
-    done = len(State.of(plan).done())
-    assert 4 <= done < FILES
-    report = scale.run(plan, executor="dask", jobs=2)
-    assert report.done + report.skipped == FILES
-    assert report.skipped >= done
     assert_whole(plan, tmp_path, expected)
 
 
@@ -400,20 +296,6 @@ def test_a_dask_worker_that_does_not_see_the_destination(sources, tmp_path) -> N
     assert said.startswith("worker another (process ")
     assert f"cannot reach {out}" in said
     assert not tree(out)
-
-
-def test_all_workers_gone(sources, tmp_path) -> None:
-    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
-    with cluster(nanny=False) as made:
-
-        def kill() -> None:
-            for worker in made.workers:
-                os.killpg(worker.pid, signal.SIGKILL)
-
-        thread = after(plan, 4, kill)
-        with pytest.raises(EngineError, match="no worker for 3 s"):
-            scale.run(plan, executor=f"dask+file:{made.file}", worker_timeout=3)
-        thread.join()
 
 
 def test_a_unit_that_hangs_is_ended(sources, tmp_path, monkeypatch) -> None:
@@ -571,26 +453,5 @@ def test_a_client_that_is_ended_leaves_no_process(sources, tmp_path, engine, num
     until = time.monotonic() + 30
     while (left := {pid for pid in started if lives(pid)}) and time.monotonic() < until:
         time.sleep(0.1)
-    assert not left, [_command(pid) for pid in left]
+    assert not left, [command_of(pid) for pid in left]
     assert scale.run(plan, executor="local:2").ok
-
-
-def everyone() -> set[int]:
-    return {int(path.name) for path in Path("/proc").glob("[0-9]*")}
-
-
-def ancestor(pid: int, wanted: int) -> bool:
-    while pid > 1:
-        if pid == wanted:
-            return True
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            return False
-    return False
-
-
-def lives(pid: int) -> bool:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    return False
