@@ -35,6 +35,7 @@ class Size:
     large: int = int(float(os.environ.get("TARE_SCALE_GB", "5")) * 1e9)
     units: int = 40
     unit_rows: int = 84_000
+    unit_seconds: float = 0.55
     again: int = 10_000
     many: int = 1_000_000
     objects: int = 100_000
@@ -45,7 +46,7 @@ SIZE = Size()
 
 def quick() -> None:
     """Little of everything; what comes out says nothing about speed."""
-    SIZE.turns, SIZE.large, SIZE.units, SIZE.unit_rows = 1, 100_000_000, 4, 2000
+    SIZE.turns, SIZE.large, SIZE.units, SIZE.unit_rows, SIZE.unit_seconds = 1, 100_000_000, 4, 2000, 0
     SIZE.again, SIZE.many, SIZE.objects = 200, 5000, 200
 
 
@@ -73,7 +74,7 @@ def large_file() -> Path:
     """As much of it, again and again, as the large file has."""
     path, text = folder() / "large.ndjson", flights()
     with path.open("wb") as file:
-        for _ in range(max(1, SIZE.large // len(text))):
+        for _ in range(-(-SIZE.large // len(text))):
             file.write(text)
     return path
 
@@ -91,13 +92,27 @@ def packed_files() -> Path:
 
 @functools.cache
 def unit_files() -> Path:
-    """Files that take about half a second of one core each."""
+    """Files that take at least half a second of one core of this machine each."""
+    from tare import io
+
     where = folder() / "units"
     where.mkdir()
     lines = flights().split(b"\n")
+
+    def write(to: Path, start: int, rows: int) -> None:
+        to.write_bytes(b"\n".join(lines[start : start + rows]) + b"\n")
+
+    def seconds(rows: int) -> float:
+        write(folder() / "trial.ndjson", 0, rows)
+        began = time.process_time()
+        io.convert(folder() / "trial.ndjson", folder() / "trial.parquet", force=True, sync=False)
+        return time.process_time() - began
+
+    seconds(SIZE.unit_rows)  # what is loaded once
+    one = min(seconds(SIZE.unit_rows) for _ in range(3))
+    rows = max(SIZE.unit_rows, int(SIZE.unit_rows * SIZE.unit_seconds / one))
     for n in range(SIZE.units):
-        start = n * 7 % max(1, len(lines) - SIZE.unit_rows)
-        (where / f"u{n:02}.ndjson").write_bytes(b"\n".join(lines[start : start + SIZE.unit_rows]) + b"\n")
+        write(where / f"u{n:02}.ndjson", n * 7 % max(1, len(lines) - rows), rows)
     return where
 
 
@@ -128,7 +143,10 @@ def _run(source: Path, executor: str, jobs: int, **options: Any) -> Any:
 def two_workers(engine: str) -> Found:
     """CPU-bound units on two processes and on one."""
     where = unit_files()
-    return turns(lambda: _run(where, engine, 2).seconds, lambda: _run(where, engine, 1).seconds)
+    a, b, ratio, detail = turns(
+        lambda: _run(where, engine, 2).seconds, lambda: _run(where, engine, 1).seconds
+    )
+    return a, b, ratio, {**detail, "units": SIZE.units, "unit_seconds": b / SIZE.units}
 
 
 def overhead() -> Found:
@@ -323,7 +341,8 @@ if __name__ == "__main__":
 """
 _PEERS = {
     "duckdb": "import duckdb; duckdb.sql(f\"copy (from read_ndjson_auto('{source}')) to '{out}' (format parquet)\")",
-    "polars": "import polars; polars.scan_ndjson(source).sink_parquet(out)",
+    # DuckDB and we compress by Snappy; by itself Polars takes zstd.
+    "polars": "import polars; polars.scan_ndjson(source).sink_parquet(out, compression='snappy')",
 }
 _PEER = """
 import json, resource, sys, time
@@ -356,11 +375,11 @@ def _peer(name: str, what: str) -> dict[str, Any]:
     command = [sys.executable, "-c", code, str(source), str(out)]
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     found: dict[str, Any] = json.loads(said.splitlines()[-1])  # DuckDB shows its progress there too
-    return found
+    return {**found, "bytes": out.stat().st_size}
 
 
 def large(what: str, peer: str) -> Found:
-    """Ours beside a tool that does the same; the peaks of both are in the record."""
+    """Ours beside a tool that does the same; the peaks and the bytes of both are in the record."""
     ours_found: list[dict[str, Any]] = []
     peer_found: list[dict[str, Any]] = []
 
@@ -377,7 +396,7 @@ def large(what: str, peer: str) -> Found:
         a,
         b,
         ratio,
-        {**detail, "bytes": _bytes(_source(what)), "ours": ours_found, "peer_runs": peer_found},
+        {**detail, "bytes": _bytes(_source(what)), "ours_runs": ours_found, "peer_runs": peer_found},
     )
 
 
@@ -397,6 +416,5 @@ def about() -> dict[str, Any]:
     names = ("distributed", "duckdb", "polars", "pyarrow")
     return {
         "versions": {name: metadata.version(name) for name in names},
-        "large_bytes": SIZE.large,
         "memory_of_this": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
