@@ -97,7 +97,7 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     yield f"Noise floor {floors_said(found) if found else 'not measured'}."
     if not noise.get("quiet", True):
         yield "*contended* below counts figures whose wall clock ran 10 % past CPU and blocked time, which is but one way"
-        yield "of not being quiet: *never quiet* names the one that it was."
+        yield "of not being quiet: what stands behind *quiet* there names the one that it was."
 
 
 def _limited(result: Any, limit: str) -> str:
