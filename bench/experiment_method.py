@@ -83,7 +83,9 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     yield f"{machine.get('kernel')}, files on {machine.get('filesystem')}."
     statistics = record["plan"]["statistics"]
     if grow := record["plan"].get("grow"):
-        yield f"The plan asks for one launch a size, of {statistics['rounds']} rounds, fewer for slow cases."
+        yield "A plan that grows makes one launch a size, whatever its `launches` says:"
+        yield f"here of up to {statistics['rounds']} rounds, fewer where those of the curves that are run together, up to"
+        yield "eight, would take longer than a quarter of the time at which a curve ends."
         yield f"Sizes grow from {grow['start']:g} of the data by {grow['factor']:.3g} at a time."
     else:
         yield f"The plan asks for {statistics['launches']} launches of {statistics['rounds']} rounds, fewer for slow cases."

@@ -165,6 +165,15 @@ def _legend(study: Mapping[str, Any]) -> str:
             "answer into another. *interval* is that of the multiple, *samples* are those of the figure and of its"
         ]
         said += ["base."]
+    if any("sizes" in row for figures in study["figures"] for row in figures["rows"]):
+        said += [
+            f"Tables with *N sizes* there have another rule, for a size may be one sample: the multiples at {FEW} sizes or"
+        ]
+        said += [
+            "more are compared, *interval* is the least and the most of them, which is no confidence interval,"
+        ]
+        said += ["and *not told* is what they do not all say alike, or where the study's own lie more than"]
+        said += [f"{WIDE:g} times apart."]
     said += ["*kept* is what came back of what was written."]
     if any(figures.get("predicted") for figures in study["figures"]):
         said += [

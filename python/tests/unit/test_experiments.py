@@ -161,6 +161,29 @@ def test_how_many_launches_is_that_of_the_figures_not_of_the_plan(bench):
     assert "each time, the base's too, rests on 1 to 5 launches and 2 to 9 samples." in said
 
 
+def test_a_growing_plan_makes_one_launch_a_size_whatever_it_says(bench):
+    """The record's plan has launches, as every plan; nothing asked for them."""
+    grow = {"start": 0.001, "factor": 1.5, "stop_s": 10}
+    said = facts(
+        bench,
+        result_of(("json:stdlib", 1, "ok"), plan={"grow": grow, "statistics": {"launches": 5, "rounds": 9}}),
+    )
+    assert "makes one launch a size, whatever its `launches` says: here of up to 9 rounds" in said
+    assert "asks for" not in said
+
+
+def test_tables_of_several_sizes_have_a_rule_of_their_own(bench):
+    """One sample a size is enough there, and three are not asked for."""
+    row = {"codec": "json:stdlib", "published": 1}
+    plain, several = (
+        bench["page"]._legend({"figures": [{**FIGURES, "rows": [one]}]})
+        for one in (row, {**row, "sizes": ["0.1"]})
+    )
+    assert "fewer than 3 samples" in plain
+    assert "*N sizes*" not in plain
+    assert "Tables with *N sizes* there have another rule" in several
+
+
 def test_what_the_time_was_enough_for_is_told_of_the_cases_that_are_shown(bench):
     """The base's twins and the copying of bytes have all their launches, and are no rows of a table."""
     cases = [("json:stdlib", 1, "ok")] * 3 + [("copy", 1, "ok")] * 2 + [("a:b", 1, "ok")] * 2
