@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median, median_high
 from typing import Any
 
+from experiment_commits import commits_said
 from experiment_figures import Row, compared, percent
 
 __all__ = ["complete", "floors", "floors_said", "method", "reached"]
@@ -77,7 +78,8 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     before_s = (record.get("resumed") or {}).get("before_s") or 0.0
     took = text.duration((record["elapsed_s"] + before_s) * 1e9)
     parts = ", in parts, each going on where the one before was cut short" if before_s else ""
-    yield f"[Record]({link}) of {record['created'][:10]}, by Tare {record['tare']}; it took {took}{parts}."
+    commits = commits_said(record)
+    yield f"[Record]({link}), measured {record['created'][:10]} by Tare {record['tare']} ({commits}); it took {took}{parts}."
     memory = (machine.get("memory_bytes") or 0) / 2**30
     yield f"{machine.get('cpu_model')}, {machine.get('cores')} cores, {memory:.0f} GiB,"
     yield f"{machine.get('kernel')}, files on {machine.get('filesystem')}."

@@ -19,6 +19,11 @@ _NOISY = 0.10
 
 _REDUCED = "**This page is of a reduced run**, which shows only whether everything runs: no figure of it can be quoted."
 
+_JUDGED = (
+    "Times, intervals and verdicts are derived from the samples each time this page is made. What came back was judged "
+    "when it was measured: *kept* and the statuses are those of that date, by the Tare that is named with it."
+)
+
 _AGREES = {
     "base": "the base of the others",
     "yes": "as published",
@@ -55,6 +60,7 @@ def page(
         "**Answer.** " + _answer(study, results),
         *_stand_ins(study),
         "## How it was measured",
+        _JUDGED,
         *method(study, results, paths, pages),
         "## The study's figures beside ours",
         _legend(study),
