@@ -163,6 +163,8 @@ def _reached_not(result: Any) -> Iterator[str]:
         yield f"**The run was interrupted**: {pending} cases were not reached."
     elif pending:
         yield f"**The run was cut short by its time limit**: {pending} cases were not reached."
+    if said := _of_memory(result.cases):
+        yield said
     if misjudged := [case["labels"]["codec"] for case in result.cases if _misjudged(case)]:
         yield f"`{'`, `'.join(sorted(set(misjudged)))}` with materialise touch is told as unproven, and no data was lost:"
         yield "that version of Tare counted the library's handle (1) in place of the rows that it stands for."
@@ -182,6 +184,29 @@ def _cases(cases: list[dict[str, Any]]) -> Iterator[str]:
     rest += [f"{twins} of the base once more, for the noise floor"] if twins else []
     if rest:
         yield f"The record has {' and '.join(rest)} besides."
+
+
+def _of_memory(cases: list[dict[str, Any]]) -> str:
+    """How many cases failed for want of memory, which Tare itself limits, and to how much."""
+    from tare.measure.wording import HELD, of_memory, parted
+
+    found = [
+        parted(case.get("reason") or "")
+        for case in cases
+        if _is_shown(case) and case["status"] in ("error", "killed", "refused")
+    ]
+    held = [limit for reason, limit in found if limit or of_memory(reason)]
+    if not held:
+        return ""
+    limits = sorted({limit.removeprefix(HELD) for limit in held if limit})
+    told = f"beside them stands what that was ({', '.join(limits)})" if limits else ""
+    unsaid = sum(not limit for limit in held)
+    untold = f"of {unsaid} the record does not say how much that was" if unsaid else ""
+    one = "case" if len(held) == 1 else "cases"
+    return (
+        f"{len(held)} {one} failed for want of memory or were killed, under a limit that Tare sets for each worker's process: "
+        f"{'; '.join(filter(None, (told, untold)))}."
+    )
 
 
 def _misjudged(case: Mapping[str, Any]) -> bool:

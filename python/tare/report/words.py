@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tare.measure.mains import STAGES, is_ranked
-from tare.measure.wording import READING_ALONE, WRITING_ALONE, came_back, noise_floor
+from tare.measure.wording import READING_ALONE, WRITING_ALONE, came_back, noise_floor, parted
 from tare.report import text
 from tare.report.digest import TIMED, Digest, Grid, Row, items, mapping, number
 
@@ -326,7 +326,12 @@ def full_mark(found: Digest) -> str:
 def row_note(row: Row) -> str:
     """What stands in place of a row's figures."""
     note = row.reason or str(row.case.get("note") or "")
-    said = text.one_line(note, 200) if note else STATUS.get(row.status, text.visible(row.status, 20))
+    cause, held = parted(note)
+    said = (
+        text.one_line(cause, 200 - len(held)) + held
+        if note
+        else STATUS.get(row.status, text.visible(row.status, 20))
+    )
     if row.status == "unproven" and row.write.t_ns is not None:
         return f"wrote in {text.duration(row.write.t_ns)}; {said}"
     if row.status in ("timeout", "killed", "error") and row.predicted_ns is not None:

@@ -143,6 +143,20 @@ def test_a_run_that_did_not_end_is_said(bench):
     assert "cut short" not in whole
 
 
+def test_the_limit_that_memory_ran_out_under_is_told(bench):
+    """Tare itself sets it; where the record does not say how much it was, that is said."""
+    result = result_of(("a:b", 1, "error"), ("c:d", 1, "killed"), ("e:f", 1, "error"), ("g:h", 1, "n/a"))
+    long = f"decode: MemoryError {'x' * 300} see https://... its process was held to 6.11 GB"
+    reasons = (long, "signal 9; its process was held to 2.1 GB", "decode: MemoryError", "not enough memory")
+    for case, reason in zip(result.cases, reasons):
+        case["reason"] = reason
+    said = facts(bench, result)
+    assert "3 cases failed for want of memory or were killed, under a limit that Tare sets" in said
+    assert "beside them stands what that was (2.1 GB, 6.11 GB); of 1 the record does not say" in said
+    assert bench["table"].short(long).endswith("x...; its process was held to 6.11 GB")
+    assert "want of memory" not in facts(bench, result_of(("a:b", 1, "error")))
+
+
 def test_a_view_that_was_counted_as_one_is_no_lost_data(bench):
     result = result_of(("parquet:pyarrow", 1, "unproven"))
     result.cases[0]["labels"]["materialise"] = "touch"
