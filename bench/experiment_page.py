@@ -11,6 +11,7 @@ from typing import Any
 from experiment_curves import curves
 from experiment_figures import FEW, WIDE, Row, compared, is_base, percent
 from experiment_method import complete, floors, floors_said, method, reached
+from experiment_reach import unasked
 from experiment_table import table
 
 __all__ = ["page"]
@@ -93,7 +94,7 @@ def _answer(study: Mapping[str, Any], results: Mapping[str, Any]) -> str:
             if row.stands_for and row.agrees and _unmeasured(rows, row):
                 stand_ins[row.agrees] += 1
     del counts["base"], others["base"]
-    rest = [*_weaker(study), *_uncertain(results)]
+    rest = [*_weaker(study), *_uncertain(results), *unasked(study, results)]
     if not any(counts.values()):
         answer = (
             f"Nothing of the study's own runs here. Of {sum(others.values())} published figures, "

@@ -143,6 +143,39 @@ def test_a_run_that_did_not_end_is_said(bench):
     assert "cut short" not in whole
 
 
+def tried(*pairs: tuple[str, str], launches: int = 1, size: str = "1") -> SimpleNamespace:
+    """A result with a case for each codec and medium."""
+    cases = [
+        {"labels": {"codec": codec, "medium": medium, "size": size}, "launches": [{}] * launches}
+        for codec, medium in pairs
+    ]
+    return SimpleNamespace(record={"plan": {"grow": {"start": 0.1}}}, cases=cases)
+
+
+def test_what_the_plan_asks_and_no_run_did_is_in_the_answer(bench, monkeypatch):
+    """What was tried and could not be measured is no such thing, and a reduced run is none either."""
+    pairs = [(codec, medium) for codec in ("rds:r", "pickle", "json:orjson") for medium in ("memory", "tcp")]
+    cases = [SimpleNamespace(labels={"codec": codec, "medium": medium}) for codec, medium in pairs]
+    monkeypatch.setattr(Plan, "named", lambda name: SimpleNamespace(cases=lambda: cases))
+    unasked = bench["reach"].unasked
+    results = {
+        "r": tried(*pairs[:2]),
+        "all": tried(("pickle", "memory"), ("json:orjson", "memory"), size="0.512"),
+    }
+    assert list(unasked({"plan": "x"}, results)) == [
+        "The plan's 2 codecs that are not R's have never been measured over tcp: "
+        "only over memory (run `all`, 51 % of the data reached)."
+    ]
+    assert not list(unasked({"plan": "x", "reduced": True}, results))
+    assert list(unasked({"plan": "x"}, {"": tried(*pairs[:5])})) == [
+        "The plan's codec `json:orjson` has never been measured over tcp: "
+        "only over memory (100 % of the data reached)."
+    ]
+    assert list(unasked({"plan": "x"}, {"": tried(*pairs[::2]), "n/a": tried(*pairs[1::2], launches=0)})) == [
+        "Of no codec is there a time over tcp."
+    ]
+
+
 def test_the_limit_that_memory_ran_out_under_is_told(bench):
     """Tare itself sets it; where the record does not say how much it was, that is said."""
     result = result_of(("a:b", 1, "error"), ("c:d", 1, "killed"), ("e:f", 1, "error"), ("g:h", 1, "n/a"))
