@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median, median_high
 from typing import Any
 
+from experiment_commits import commits_said
 from experiment_figures import Row, compared, percent
 
 __all__ = ["complete", "floors", "floors_said", "method", "reached"]
@@ -77,13 +78,16 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     before_s = (record.get("resumed") or {}).get("before_s") or 0.0
     took = text.duration((record["elapsed_s"] + before_s) * 1e9)
     parts = ", in parts, each going on where the one before was cut short" if before_s else ""
-    yield f"[Record]({link}) of {record['created'][:10]}, by Tare {record['tare']}; it took {took}{parts}."
+    commits = commits_said(record)
+    yield f"[Record]({link}), measured {record['created'][:10]} by Tare {record['tare']} ({commits}); it took {took}{parts}."
     memory = (machine.get("memory_bytes") or 0) / 2**30
     yield f"{machine.get('cpu_model')}, {machine.get('cores')} cores, {memory:.0f} GiB,"
     yield f"{machine.get('kernel')}, files on {machine.get('filesystem')}."
     statistics = record["plan"]["statistics"]
     if grow := record["plan"].get("grow"):
-        yield f"The plan asks for one launch a size, of {statistics['rounds']} rounds, fewer for slow cases."
+        yield "A plan that grows makes one launch a size, whatever its `launches` says:"
+        yield f"here of up to {statistics['rounds']} rounds, fewer where those of the curves that are run together, up to"
+        yield "eight, would take longer than a quarter of the time at which a curve ends."
         yield f"Sizes grow from {grow['start']:g} of the data by {grow['factor']:.3g} at a time."
     else:
         yield f"The plan asks for {statistics['launches']} launches of {statistics['rounds']} rounds, fewer for slow cases."
@@ -97,7 +101,7 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     yield f"Noise floor {floors_said(found) if found else 'not measured'}."
     if not noise.get("quiet", True):
         yield "*contended* below counts figures whose wall clock ran 10 % past CPU and blocked time, which is but one way"
-        yield "of not being quiet: *never quiet* names the one that it was."
+        yield "of not being quiet: what stands behind *quiet* there names the one that it was."
 
 
 def _limited(result: Any, limit: str) -> str:
@@ -159,6 +163,8 @@ def _reached_not(result: Any) -> Iterator[str]:
         yield f"**The run was interrupted**: {pending} cases were not reached."
     elif pending:
         yield f"**The run was cut short by its time limit**: {pending} cases were not reached."
+    if said := _of_memory(result.cases):
+        yield said
     if misjudged := [case["labels"]["codec"] for case in result.cases if _misjudged(case)]:
         yield f"`{'`, `'.join(sorted(set(misjudged)))}` with materialise touch is told as unproven, and no data was lost:"
         yield "that version of Tare counted the library's handle (1) in place of the rows that it stands for."
@@ -178,6 +184,29 @@ def _cases(cases: list[dict[str, Any]]) -> Iterator[str]:
     rest += [f"{twins} of the base once more, for the noise floor"] if twins else []
     if rest:
         yield f"The record has {' and '.join(rest)} besides."
+
+
+def _of_memory(cases: list[dict[str, Any]]) -> str:
+    """How many cases failed for want of memory, which Tare itself limits, and to how much."""
+    from tare.measure.wording import HELD, of_memory, parted
+
+    found = [
+        parted(case.get("reason") or "")
+        for case in cases
+        if _is_shown(case) and case["status"] in ("error", "killed", "refused")
+    ]
+    held = [limit for reason, limit in found if limit or of_memory(reason)]
+    if not held:
+        return ""
+    limits = sorted({limit.removeprefix(HELD) for limit in held if limit})
+    told = f"beside them stands what that was ({', '.join(limits)})" if limits else ""
+    unsaid = sum(not limit for limit in held)
+    untold = f"of {unsaid} the record does not say how much that was" if unsaid else ""
+    one = "case" if len(held) == 1 else "cases"
+    return (
+        f"{len(held)} {one} failed for want of memory or were killed, under a limit that Tare sets for each worker's process: "
+        f"{'; '.join(filter(None, (told, untold)))}."
+    )
 
 
 def _misjudged(case: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from experiment_curves import curves
 from experiment_figures import FEW, WIDE, Row, compared, is_base, percent
 from experiment_method import complete, floors, floors_said, method, reached
+from experiment_reach import unasked
 from experiment_table import table
 
 __all__ = ["page"]
@@ -18,6 +19,11 @@ __all__ = ["page"]
 _NOISY = 0.10
 
 _REDUCED = "**This page is of a reduced run**, which shows only whether everything runs: no figure of it can be quoted."
+
+_JUDGED = (
+    "Times, intervals and verdicts are derived from the samples each time this page is made. What came back was judged "
+    "when it was measured: *kept* and the statuses are those of that date, by the Tare that is named with it."
+)
 
 _AGREES = {
     "base": "the base of the others",
@@ -55,6 +61,7 @@ def page(
         "**Answer.** " + _answer(study, results),
         *_stand_ins(study),
         "## How it was measured",
+        _JUDGED,
         *method(study, results, paths, pages),
         "## The study's figures beside ours",
         _legend(study),
@@ -87,7 +94,7 @@ def _answer(study: Mapping[str, Any], results: Mapping[str, Any]) -> str:
             if row.stands_for and row.agrees and _unmeasured(rows, row):
                 stand_ins[row.agrees] += 1
     del counts["base"], others["base"]
-    rest = [*_weaker(study), *_uncertain(results)]
+    rest = [*_weaker(study), *_uncertain(results), *unasked(study, results)]
     if not any(counts.values()):
         answer = (
             f"Nothing of the study's own runs here. Of {sum(others.values())} published figures, "
@@ -165,6 +172,15 @@ def _legend(study: Mapping[str, Any]) -> str:
             "answer into another. *interval* is that of the multiple, *samples* are those of the figure and of its"
         ]
         said += ["base."]
+    if any("sizes" in row for figures in study["figures"] for row in figures["rows"]):
+        said += [
+            f"Tables with *N sizes* there have another rule, for a size may be one sample: the multiples at {FEW} sizes or"
+        ]
+        said += [
+            "more are compared, *interval* is the least and the most of them, which is no confidence interval,"
+        ]
+        said += ["and *not told* is what they do not all say alike, or where the study's own lie more than"]
+        said += [f"{WIDE:g} times apart."]
     said += ["*kept* is what came back of what was written."]
     if any(figures.get("predicted") for figures in study["figures"]):
         said += [

@@ -174,9 +174,13 @@ def short(reason: str) -> str:
 
     >>> short("a | b").count("|"), len(short("why " * 99))
     (1, 90)
+    >>> short("why " * 99 + "; its process was held to 6.11 GB")[-37:]
+    'why...; its process was held to 6.11 GB'
     """
-    said = " ".join(reason.split()).replace("|", "\\|")
-    return said if len(said) <= 90 else said[:87] + "..."
+    from tare.measure.wording import parted
+
+    cause, held = parted(" ".join(reason.split()).replace("|", "\\|"))
+    return (cause if len(cause) <= 90 else cause[:87] + "...") + held
 
 
 def _span(values: list[float]) -> str:

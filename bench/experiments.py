@@ -1,7 +1,8 @@
 """The five studies, measured again: `make bench NAME=experiments`, or one by `NAME='experiments load'`.
 
 Each is a plan that Tare ships, what its study published (``bench/experiments/NAME.toml``), a record of a full
-run (``bench/records/MACHINE/experiments``), and a page with both (``docs/experiments/NAME.md``). A run that was
+run (``bench/records/MACHINE/experiments``), and a page with both (``docs/experiments/NAME.md``). Records and pages
+name the commit that measured (``experiment_commits``). A run that was
 cut short goes on where it stopped; with `--continue` also one whose time ran out. `--pages` makes the pages anew
 from the records alone; `--quick` runs all at reduced size into a folder that is shown at the end, and keeps
 nothing in the repository.
@@ -72,7 +73,12 @@ def record_path(name: str, run: dict[str, Any]) -> Path:
 
 
 def measure(study: dict[str, Any], run: dict[str, Any], path: Path, *, more: bool = False) -> None:
-    """Run the plan as a user would, on from where it was cut short; with ``more`` also from where its time ran out."""
+    """Run the plan as a user would, on from where it was cut short; with ``more`` also from where its time ran out.
+
+    The record says the commits of the Tare that measured it.
+    """
+    from experiment_commits import begin, commit_of, keep
+
     command = [sys.executable, "-c", "from tare.cli import main; main()", "measure"]
     command += [run["data"]] if "data" in run else []
     command += ["--plan", study["plan"], "--out", str(path)]
@@ -83,7 +89,20 @@ def measure(study: dict[str, Any], run: dict[str, Any], path: Path, *, more: boo
     command += ["--time", run.get("time", "0")]
     before = unfinished(path, more=more)
     command += ["--resume", str(before)] if before is not None else []
-    subprocess.run(command, check=True, env={**os.environ, "TARE_SHARED": str(SHARED)})
+    known = _known(path)
+    begin(path, before, commit_of(ROOT))
+    try:
+        subprocess.run(command, check=True, env={**os.environ, "TARE_SHARED": str(SHARED)})
+    finally:
+        keep(path, known)
+
+
+def _known(path: Path) -> frozenset[str]:
+    """Ids of the records that are there already."""
+    from tare.measure.record import read_record
+
+    places = (path, Path(f"{path}.zst"))
+    return frozenset(str(read_record(place)["id"]) for place in places if place.exists())
 
 
 def unfinished(path: Path, *, more: bool = False) -> Path | None:
@@ -122,7 +141,10 @@ def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str
         stem = "-".join(filter(None, (study["plan"], run["name"])))
         places = [folder] if folder is not None else sorted(RECORDS.glob("*/experiments"))
         paths = [
-            path for place in places for path in place.glob(f"{stem}.tare.json*") if path.suffix != ".jsonl"
+            path
+            for place in places
+            for path in place.glob(f"{stem}.tare.json*")
+            if path.suffix in (".json", ".zst")
         ]
         if paths:
             found[run["name"]] = max(paths, key=_created) if len(paths) > 1 else paths[0]

@@ -197,6 +197,9 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     for number in _ENDS:
         signal.signal(number, lambda *_: interrupt(control))
     chosen = chosen_plan(plan)
+    if chosen is not None and not options["quiet"]:
+        for note in chosen.notes:
+            click.echo(f"note    {note}", err=True)
     kind = "quiet" if options["quiet"] else options["progress"]
     try:
         with display(kind, options) as tell:

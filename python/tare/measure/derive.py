@@ -30,6 +30,8 @@ READING = ("decode", "read", "receive")
 DIGITS = 6
 QUIET_FLOOR = 0.05
 QUIET_PSI = 0.10
+# A launch in which processes waited for a CPU longer than this share of its time.
+STALLED = 0.05
 # Copying as measured once and again differs by the state of caches; only below this share of it is a decode too fast.
 COPY_MARGIN = 0.8
 
@@ -101,6 +103,8 @@ def rounded(value: Any) -> Any:
 def noise_of(record: Mapping[str, Any], analysis: Analysis | None = None) -> dict[str, Any]:
     """How noisy the run was: the base against itself, contention, launches and rounds.
 
+    It is of what was weighed; of a growing run, which weighs nothing, of the sizes of its curves.
+
     Args:
         record: The record.
         analysis: Its figures, if at hand.
@@ -108,33 +112,42 @@ def noise_of(record: Mapping[str, Any], analysis: Analysis | None = None) -> dic
     Returns:
         ``aa`` (one row a medium, size and operation: ``ratio, lo, hi``), ``floor`` (the
         largest relative half width among those of the main size; None without a twin),
-        ``contended_share`` of cases (of the time, if all are spans), ``psi_some``, ``launches``, ``rounds``, ``quiet``.
+        ``contended_share`` of cases (of the time, if all are spans), ``psi_some``, ``stalled_share`` (of a growing
+        run alone: of its launches), ``launches``, ``rounds``, ``quiet``. What was not measured is None.
+
+    >>> noise_of({"id": "x", "cases": []})["contended_share"], noise_of({"id": "x", "cases": []})["quiet"]
+    (None, None)
     """
     analysis = analysis or analyse(record)
     groups = [group for group in analysis.groups if group.stage == "weigh"]
+    grown = [] if groups else [group for group in analysis.groups if group.stage == "growth"]
+    groups = groups or grown
     floors = [group.floor[TOTAL] for group in groups if TOTAL in group.floor]
     figures = [figure for group in groups for figure in group.of(TOTAL)]
     launches = [launch for group in groups for case in group.cases for launch in case["launches"]]
     stalled = [float(launch["psi_some"]) for launch in launches if launch.get("psi_some") is not None]
     rounds = [len(columns["round"]) for launch in launches for columns in launch["samples"].values()]
     psi = float(np.median(stalled)) if stalled else None
+    # A point of a curve has one launch: no median over launches sets right what disturbed it.
+    disturbed = sum(one > STALLED for one in stalled) / len(stalled) if grown and stalled else None
     # Of two processes at once the wall clock is ranked, and what CPU time ran away from is not known.
     clocked = [
         figure for group in groups for figure in group.of(TOTAL) if (figure.key, SPAN) not in group.figures
     ]
-    contended = sum(one.contended for one in clocked) / len(clocked) if clocked else psi or 0.0
+    contended = sum(one.contended for one in clocked) / len(clocked) if clocked else psi
     floor = max(floors) if floors else (record.get("noise") or {}).get("floor")
+    limits = ((floor, QUIET_FLOOR), (contended, QUIET_PSI), (psi, QUIET_PSI), (disturbed, QUIET_PSI))
+    known = [(value, limit) for value, limit in limits if value is not None]
     return {
         "aa": [row for group in groups for row in group.aa],
         "floor": floor,
         "contended_share": contended,
         "psi_some": psi,
+        "stalled_share": disturbed,
         # In a plan the base takes part in every group: its launches are several times the others'.
-        "launches": median_low(figure.launches for figure in figures) if figures else 0,
-        "rounds": int(np.median(rounds)) if rounds else 0,
-        "quiet": bool(
-            (floor is None or floor < QUIET_FLOOR) and contended < QUIET_PSI and (psi or 0.0) < QUIET_PSI
-        ),
+        "launches": median_low(figure.launches for figure in figures) if figures else None,
+        "rounds": int(np.median(rounds)) if rounds else None,
+        "quiet": all(value < limit for value, limit in known) if known else None,
     }
 
 

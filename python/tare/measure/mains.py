@@ -7,6 +7,7 @@ from typing import Any
 
 __all__ = [
     "SPAN",
+    "STAGES",
     "TOTAL",
     "USUAL",
     "base_of",

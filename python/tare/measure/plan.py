@@ -47,6 +47,7 @@ class Plan:
         grow: Sizes to grow through; None measures the sizes the blocks name.
         statistics: Launches, rounds and samples.
         source: File the plan was read from, or its name.
+        notes: What of its file is not heeded, in sentences.
 
     >>> plan = Plan.from_dict({"plan": 1, "name": "mine", "block": [
     ...     {"dataset": ["data.csv"], "codec": ["csv:stdlib", "csv:pyarrow"], "medium": ["memory", "file"]}]})
@@ -62,6 +63,7 @@ class Plan:
     grow: Grow | None = None
     statistics: Statistics = field(default_factory=Statistics)
     source: str = ""
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def named(cls, name: str) -> Plan:

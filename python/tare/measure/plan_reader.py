@@ -14,6 +14,8 @@ __all__ = ["Block", "Grow", "Override", "Statistics", "is_level", "read_plan"]
 
 OPERATIONS = ("encode", "decode", "write", "read", "send", "receive", "span", "subset", "open")
 _TOP = ("plan", "name", "question", "grow", "statistics", "block", "exclude", "override")
+# What a plan that grows has no use for: one launch a size, and as many rounds as go into a part of `stop_s`.
+_NOT_GROWN = ("launches", "slow_s", "slow_launches", "slow_rounds")
 _MAX_BLOCKS = 1000
 _MAX_LEVELS = 10_000
 _MAX_TEXT = 1000
@@ -161,7 +163,7 @@ def read_plan(value: Mapping[str, Any], source: str) -> dict[str, Any]:
         raise reader.error("block", "a plan needs at least one [[block]] with dataset and codec")
     if len(blocks) > _MAX_BLOCKS:
         raise reader.error("block", f"at most {_MAX_BLOCKS} blocks")
-    return {
+    read = {
         "name": reader.text(table, "name", "", needed=True),
         "question": reader.text(table, "question", ""),
         "grow": reader.grow(table["grow"]) if "grow" in table else None,
@@ -175,6 +177,22 @@ def read_plan(value: Mapping[str, Any], source: str) -> dict[str, Any]:
             for n, one in enumerate(reader.tables(table, "override"), 1)
         ),
     }
+    return {**read, "notes": tuple(_unused(table))}
+
+
+def _unused(table: Mapping[str, Any]) -> Iterable[str]:
+    """What a plan that grows says and nothing heeds.
+
+    >>> list(_unused({"grow": {}, "statistics": {"launches": 5, "rounds": 9}, "override": [{"rounds": 1}]}))
+    ['statistics.launches, override[1].rounds: not used, for a plan that grows makes one launch a size, whatever they say']
+    """
+    if "grow" not in table:
+        return
+    names = [f"statistics.{name}" for name in table.get("statistics", {}) if name in _NOT_GROWN]
+    for number, override in enumerate(table.get("override", ()), 1):
+        names += [f"override[{number}].{name}" for name in ("launches", "rounds") if override.get(name)]
+    if names:
+        yield f"{', '.join(names)}: not used, for a plan that grows makes one launch a size, whatever they say"
 
 
 class _Reader:

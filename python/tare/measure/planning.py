@@ -106,6 +106,7 @@ def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
         if case.labels.get("size", "1") == "1":
             labels = " ".join(f"{name}={value}" for name, value in case.labels.items() if name != "size")
             yield f"  {labels}{reason}"
+    yield from (f"  note: {note}" for note in plan.notes)
     counts = Counter(case.status for case in cases)
     yield f"{plan.name}: {plan.question}"
     yield f"{counts['pending']} cases to measure, {counts['n/a']} not available here; {_said(plan_seconds(plan, cases), settings.time_s)}"

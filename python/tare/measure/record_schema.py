@@ -188,6 +188,7 @@ SCHEMA: dict[str, Any] = {
         "id": {"type": "string", "minLength": 1, "maxLength": 200},
         "created": _TEXT,
         "tare": _TEXT,
+        "commits": _list(_TEXT_OR_NULL),
         "command": _TEXT_OR_NULL,
         "plan": _TABLE,
         "seed": {"type": ["integer", "null"]},

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import time
 from functools import partial
@@ -24,6 +23,7 @@ from tare.measure.own_word import Given, held
 from tare.measure.readings import OURS, believable, clock_fault, cpu_ns_of, queued_ns_of
 from tare.measure.told import Told, around_ns, far_short
 from tare.measure.waited import System
+from tare.measure.wording import HELD, of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,6 @@ TARGET_NS = 2_000_000
 _STATUS_OF = {"timeout": "timeout", "killed": "killed", "refused": "refused", "encode": "refused"}
 _ONE_WAY_IN_MEMORY = frozenset({"node", "java", "mono", "rust"})
 _SLOWEST = 20
-_OF_MEMORY = re.compile(r"memory|cannot allocate|heap space", re.IGNORECASE)
 # The first call is up to several times slower than the rest.
 _SURE = 10
 _SPARE_S = 2.0
@@ -313,8 +312,8 @@ class Seat:
         fail(self.case, error)
         limit = self.worker.memory_limit if self.worker is not None else None
         # Some libraries do not look whether they were given memory: they crash.
-        if limit and (error.type == "killed" or _OF_MEMORY.search(str(error))):
-            self.case["reason"] += f"; its process was held to {limit / 1e9:.3g} GB"
+        if limit and (error.type == "killed" or of_memory(str(error))):
+            self.case["reason"] += f"{HELD}{limit / 1e9:.3g} GB"
         self.close()
 
     def quit(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -134,6 +135,36 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     """
     shown = ", ".join(name[:60] for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+# How a reason ends that memory may have to do with: by the limit that its process was given.
+HELD = "; its process was held to "
+# Where an address stood before it, the semicolon went with that when the record was cleaned.
+_HELD_AT_END = re.compile(r"(?:; | )its process was held to ([0-9.e+]{1,12} GB)$")
+_OF_MEMORY = re.compile(r"memory|cannot allocate|heap space", re.IGNORECASE)
+
+
+def of_memory(reason: str) -> bool:
+    """Whether a failure's own words are of memory.
+
+    >>> of_memory("decode: MemoryError"), of_memory("no answer within 30 s")
+    (True, False)
+    """
+    return _OF_MEMORY.search(reason) is not None
+
+
+def parted(reason: str) -> tuple[str, str]:
+    """A reason and how it ends if it names the limit of its process: where a reason is cut, that stays.
+
+    >>> parted(f"decode: MemoryError{HELD}6.11 GB")
+    ('decode: MemoryError', '; its process was held to 6.11 GB')
+    >>> parted("no answer within 30 s")
+    ('no answer within 30 s', '')
+    >>> parted("see https://... its process was held to 5.92 GB")
+    ('see https://...', '; its process was held to 5.92 GB')
+    """
+    found = _HELD_AT_END.search(reason)
+    return (reason[: found.start()], f"{HELD}{found[1]}") if found else (reason, "")
 
 
 def failure(status: str, reason: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tare.measure.full_size import OPERATIONS
-from tare.measure.wording import READING_ALONE, WRITING_ALONE, came_back, noise_floor
+from tare.measure.mains import STAGES, is_ranked
+from tare.measure.wording import READING_ALONE, WRITING_ALONE, came_back, noise_floor, parted
 from tare.report import text
-from tare.report.digest import Digest, Grid, Row, number
+from tare.report.digest import TIMED, Digest, Grid, Row, items, mapping, number
 
 __all__ = [
     "RATIO",
@@ -326,7 +326,12 @@ def full_mark(found: Digest) -> str:
 def row_note(row: Row) -> str:
     """What stands in place of a row's figures."""
     note = row.reason or str(row.case.get("note") or "")
-    said = text.one_line(note, 200) if note else STATUS.get(row.status, text.visible(row.status, 20))
+    cause, held = parted(note)
+    said = (
+        text.one_line(cause, 200 - len(held)) + held
+        if note
+        else STATUS.get(row.status, text.visible(row.status, 20))
+    )
     if row.status == "unproven" and row.write.t_ns is not None:
         return f"wrote in {text.duration(row.write.t_ns)}; {said}"
     if row.status in ("timeout", "killed", "error") and row.predicted_ns is not None:
@@ -346,8 +351,11 @@ def noise_line(found: Digest) -> str:
         return "noise was not measured"
     parts = [_floor(number(noise.get("floor")))]
     contended = number(noise.get("contended_share"))
-    if contended is not None:
-        parts.append(f"CPU contended {text.percent(contended)} of the time")
+    parts.append(
+        "contention not measured"
+        if contended is None
+        else f"CPU contended {text.percent(contended)} of the time"
+    )
     if number(noise.get("launches")):
         rounds = (
             f" x {text.count(number(noise.get('rounds')))} round{'' if number(noise.get('rounds')) == 1 else 's'}"
@@ -356,21 +364,25 @@ def noise_line(found: Digest) -> str:
         )
         launches = number(noise.get("launches")) or 0
         parts.append(f"{launches:.0f} launch{'' if launches == 1 else 'es'}{rounds}")
-    parts.append(f"{_unquiet(noise)}ranked on {_clock(found)}")
+    clock = _clock(found)
+    parts.append(f"{_unquiet(noise)}{f'ranked on {clock}' if clock else 'nothing was ranked'}")
     return " \xb7 ".join(parts)
 
 
 def _unquiet(noise: Mapping[str, Any]) -> str:
-    """That the machine was never quiet, and what says so: contention is but one of three.
+    """That the machine was not quiet, and what says so: contention is but one of several.
 
     >>> _unquiet({"quiet": False, "floor": 0.28, "contended_share": 0.0, "psi_some": 0.01})
     'never quiet (noise floor above 5 %): '
+    >>> _unquiet({"quiet": False, "psi_some": 0.4, "stalled_share": 0.29})
+    'not quiet throughout (processes waited for a CPU above 5 % of the time in 29 % of the launches): '
     """
-    from tare.measure.derive import QUIET_FLOOR, QUIET_PSI
+    from tare.measure.derive import QUIET_FLOOR, QUIET_PSI, STALLED
 
-    if noise.get("quiet", True):
+    if noise.get("quiet") is not False:
         return ""
     floor, stalled = number(noise.get("floor")), number(noise.get("psi_some"))
+    share = number(noise.get("stalled_share"))
     reasons = (
         [f"noise floor above {text.percent(QUIET_FLOOR)}"]
         if floor is not None and floor >= QUIET_FLOOR
@@ -378,9 +390,15 @@ def _unquiet(noise: Mapping[str, Any]) -> str:
     )
     if (number(noise.get("contended_share")) or 0.0) >= QUIET_PSI:
         reasons.append("CPU contended")
-    if stalled is not None and stalled >= QUIET_PSI:
-        reasons.append(f"processes waited for a CPU {text.percent(stalled)} of the time")
-    return f"never quiet ({', '.join(reasons)}): " if reasons else "never quiet: "
+    waited = "processes waited for a CPU"
+    head = "never quiet"
+    if share is not None and share >= QUIET_PSI:
+        head = head if reasons else "not quiet throughout"
+        above = f"above {text.percent(STALLED)} of the time"
+        reasons.append(f"{waited} {above} in {text.percent(share)} of the launches")
+    elif stalled is not None and stalled >= QUIET_PSI:
+        reasons.append(f"{waited} {text.percent(stalled)} of the time")
+    return f"{head} ({', '.join(reasons)}): " if reasons else f"{head}: "
 
 
 def _floor(floor: float | None) -> str:
@@ -389,16 +407,38 @@ def _floor(floor: float | None) -> str:
     return noise_floor(floor) if floor >= 1 else f"noise floor {text.percent(floor)}"
 
 
+# What a case that is not ranked on CPU and blocked time is called beside others that are.
+_WALLS = {"span": "streams", "threads": "cases of all threads", "clock": "cases without a CPU clock"}
+
+
 def _clock(found: Digest) -> str:
-    """What times are of, by medium: two processes at work at once have one clock in common, that on the wall."""
-    streams = {
-        grid.medium not in OPERATIONS
-        for grid in found.grids
-        if any(row.timed and row.case.get("stage", "weigh") == "weigh" for row in grid.rows)
-    }
-    if streams == {True}:
-        return "wall time of both ends"
-    return "CPU + blocked, streams on wall time" if len(streams) == 2 else "CPU + blocked"
+    """What the times that are ranked are of; empty where none are.
+
+    Two processes at work at once have one clock in common, that on the wall; so have all threads of one,
+    and a runtime that tells no CPU time.
+    """
+    by_stage: dict[str, set[str]] = {}
+    for case in items(found.record.get("cases")):
+        row = mapping(mapping(found.derived.get("cases")).get(case["key"]))
+        if is_ranked(case) and case.get("status") in TIMED and mapping(row.get("total")).get("t_ns"):
+            by_stage.setdefault(case.get("stage", STAGES[0]), set()).add(_clock_of(case, row))
+    clocks = next((by_stage[stage] for stage in STAGES if stage in by_stage), set())
+    walls = [name for clock, name in _WALLS.items() if clock in clocks]
+    if not clocks or clocks == {"cpu"}:
+        return "CPU + blocked" if clocks else ""
+    if "cpu" in clocks:
+        return f"CPU + blocked, {' and '.join(walls)} on wall time"
+    return "wall time of both ends" if clocks == {"span"} else "wall time"
+
+
+def _clock_of(case: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """Which clock a case's total is of."""
+    if "span" in mapping(row.get("ops")):
+        return "span"
+    total = mapping(row.get("total"))
+    if "blocked_ns" not in total or total["blocked_ns"] is not None:
+        return "cpu"
+    return "threads" if case["labels"].get("threads", "1") == "all" else "clock"
 
 
 def share_line(grid: Grid) -> str:

@@ -473,6 +473,19 @@ def test_the_plan_load_runs(tare, tmp_path, shared, monkeypatch):
         assert ["decode"] == list(measured[name]["launches"][0]["samples"])
 
 
+def test_what_a_growing_plan_does_not_heed_is_said(tare, tmp_path, document):
+    """Beside the cases of a dry run; and on standard error where it is measured, unless told to be quiet."""
+    (tmp_path / "small.toml").write_text(PLAN)
+    wanted = "small.toml", "--codec", "json:orjson", "--medium", "memory"
+    note = "statistics.launches: not used, for a plan that grows makes one launch a size"
+    said = tare("measure", document, "--plan", *wanted, "--dry-run")
+    assert f"  note: {note}" in said.out
+    for more, told in (((), True), (("--quiet",), False)):
+        said = tare("measure", document, "--plan", *wanted, *more, "--out", "small.tare.json")
+        assert 0 == said.code, said.err
+        assert (f"note    {note}" in said.err) == told
+
+
 def test_a_plan_of_ones_own_runs_over_media_and_sizes(tare, tmp_path, document):
     """Three media, two sizes: each its own case, each with data that came back."""
     (tmp_path / "small.toml").write_text(PLAN)

@@ -10,7 +10,7 @@ from simulate import Planted, set_floor, synthetic_record
 from tare.measure.analysis import analyse
 from tare.measure.curves import growth_rows
 from tare.measure.derive import derive
-from tare.measure.mains import TOTAL
+from tare.measure.mains import TOTAL, is_ranked
 from tare.measure.recommend import gather, recommend
 from tare.report import markdown, terminal, words
 from tare.report.digest import digest
@@ -148,6 +148,97 @@ def test_the_footer_says_what_streams_are_ranked_on():
     said = markdown.render(derived(record))
     assert "CPU contended 99 % of the time" in said
     assert "never quiet (CPU contended, processes waited for a CPU 99 % of the time): ranked on" in said
+
+
+def grown(media, stalled):
+    """A record of a growing run: one launch a size, nothing weighed, and so much waiting in each launch."""
+    record = synthetic_record(
+        "document", planted=(BASE, *OTHERS), media=media, growth=False, derived=False, launches=1, rounds=3
+    )
+    record["cases"] = [
+        {**case, "stage": "growth"}
+        for case in record["cases"]
+        if case.get("stage", "weigh") == "weigh" and is_ranked(case)
+    ]
+    launches = [launch for case in record["cases"] for launch in case["launches"]]
+    for i, launch in enumerate(launches):
+        launch["psi_some"] = stalled[i % len(stalled)]
+    record["noise"] = {}
+    return derived(record)
+
+
+def test_the_noise_of_a_growing_run_is_that_of_its_sizes():
+    """It weighs nothing; a launch that was disturbed is a point of its curve, which no other launch sets right."""
+    busy = grown(("memory", "tcp"), (0.0, 0.0, 0.0, 0.4))
+    noise = busy["derived"]["noise"]
+    assert (noise["launches"], noise["rounds"], noise["psi_some"]) == (1, 3, 0.0)
+    assert (noise["stalled_share"], noise["quiet"]) == (0.25, False)
+    said = markdown.render(busy)
+    assert "1 launch x 3 rounds" in said
+    assert (
+        "not quiet throughout (processes waited for a CPU above 5 % of the time in 25 % of the launches)"
+        in said
+    )
+    calm = grown(("memory", "tcp"), (0.0, 0.01))["derived"]["noise"]
+    assert (calm["stalled_share"], calm["quiet"]) == (0.0, True)
+    assert a_weighed_one()["stalled_share"] is None
+
+
+def a_weighed_one():
+    """The noise of a run that weighs."""
+    return derived(a_run("memory", 5, 9))["derived"]["noise"]
+
+
+@pytest.mark.parametrize(
+    ("media", "said"),
+    [
+        (("tcp",), "wall time of both ends"),
+        (("memory",), "CPU + blocked"),
+        (("memory", "tcp"), "CPU + blocked, streams on wall time"),
+    ],
+)
+def test_the_clock_of_a_growing_run_is_the_one_that_ranks_it(media, said):
+    """Spans are wall time whatever the stage."""
+    assert f"ranked on {said}." in markdown.render(grown(media, (0.0,)))
+
+
+def test_contention_of_a_growing_run_is_that_of_its_clock():
+    """The wall clock ran past CPU and blocked time in all but one launch's samples: no 0 %."""
+    record = grown(("memory",), (0.0,))
+    for case in record["cases"]:
+        for launch in case["launches"]:
+            for columns in launch["samples"].values():
+                columns["wall_ns"] = [2 * ns for ns in columns["wall_ns"]]
+                columns["nvcsw"] = [0] * len(columns["wall_ns"])
+    assert derived(record)["derived"]["noise"]["contended_share"] == 1.0
+
+
+def test_what_was_not_measured_is_no_zero():
+    """Nothing was timed: no contention, no launches, and nobody knows whether it was quiet."""
+    record = grown(("memory",), (0.0,))
+    for case in record["cases"]:
+        case |= {"launches": [], "status": "n/a"}
+    record = derived(record)
+    noise = record["derived"]["noise"]
+    assert {noise[name] for name in ("contended_share", "psi_some", "launches", "rounds", "quiet")} == {None}
+    assert words.noise_line(digest(record)) == "noise was not measured"
+    record["noise"] = {"steal": 0.0}
+    line = words.noise_line(digest(record))
+    assert line == "noise floor not measured \xb7 contention not measured \xb7 nothing was ranked"
+
+
+def test_spans_without_a_figure_of_waiting_have_no_contention():
+    """On a system that tells no pressure the contention of two ends is not known."""
+    noise = grown(("tcp",), (None,))["derived"]["noise"]
+    assert (noise["contended_share"], noise["stalled_share"], noise["quiet"]) == (None, None, None)
+
+
+def test_times_of_all_threads_are_told_as_wall_time():
+    """CPU time of all threads says nothing of what is waited for."""
+    record = a_run("memory", 5, 9)
+    for case in record["cases"]:
+        case["labels"]["threads"] = "all"
+    assert "ranked on wall time." in markdown.render(derived(record))
 
 
 def test_predictions_of_the_whole_show_their_range():

@@ -143,6 +143,53 @@ def test_a_run_that_did_not_end_is_said(bench):
     assert "cut short" not in whole
 
 
+def tried(*pairs: tuple[str, str], launches: int = 1, size: str = "1") -> SimpleNamespace:
+    """A result with a case for each codec and medium."""
+    cases = [
+        {"labels": {"codec": codec, "medium": medium, "size": size}, "launches": [{}] * launches}
+        for codec, medium in pairs
+    ]
+    return SimpleNamespace(record={"plan": {"grow": {"start": 0.1}}}, cases=cases)
+
+
+def test_what_the_plan_asks_and_no_run_did_is_in_the_answer(bench, monkeypatch):
+    """What was tried and could not be measured is no such thing, and a reduced run is none either."""
+    pairs = [(codec, medium) for codec in ("rds:r", "pickle", "json:orjson") for medium in ("memory", "tcp")]
+    cases = [SimpleNamespace(labels={"codec": codec, "medium": medium}) for codec, medium in pairs]
+    monkeypatch.setattr(Plan, "named", lambda name: SimpleNamespace(cases=lambda: cases))
+    unasked = bench["reach"].unasked
+    results = {
+        "r": tried(*pairs[:2]),
+        "all": tried(("pickle", "memory"), ("json:orjson", "memory"), size="0.512"),
+    }
+    assert list(unasked({"plan": "x"}, results)) == [
+        "The plan's 2 codecs that are not R's have never been measured over tcp: "
+        "only over memory (run `all`, 51 % of the data reached)."
+    ]
+    assert not list(unasked({"plan": "x", "reduced": True}, results))
+    assert list(unasked({"plan": "x"}, {"": tried(*pairs[:5])})) == [
+        "The plan's codec `json:orjson` has never been measured over tcp: "
+        "only over memory (100 % of the data reached)."
+    ]
+    assert list(unasked({"plan": "x"}, {"": tried(*pairs[::2]), "n/a": tried(*pairs[1::2], launches=0)})) == [
+        "Of no codec is there a time over tcp."
+    ]
+
+
+def test_the_limit_that_memory_ran_out_under_is_told(bench):
+    """Tare itself sets it; where the record does not say how much it was, that is said."""
+    result = result_of(("a:b", 1, "error"), ("c:d", 1, "killed"), ("e:f", 1, "error"), ("g:h", 1, "n/a"))
+    long = f"decode: MemoryError {'x' * 300} see https://... its process was held to 6.11 GB"
+    reasons = (long, "signal 9; its process was held to 2.1 GB", "decode: MemoryError", "not enough memory")
+    for case, reason in zip(result.cases, reasons):
+        case["reason"] = reason
+    said = facts(bench, result)
+    assert "3 cases failed for want of memory or were killed, under a limit that Tare sets" in said
+    assert "beside them stands what that was (2.1 GB, 6.11 GB); of 1 the record does not say" in said
+    assert bench["table"].short(long).endswith("x...; its process was held to 6.11 GB")
+    assert "want of memory" not in facts(bench, result_of(("a:b", 1, "error")))
+
+
 def test_a_view_that_was_counted_as_one_is_no_lost_data(bench):
     result = result_of(("parquet:pyarrow", 1, "unproven"))
     result.cases[0]["labels"]["materialise"] = "touch"
@@ -159,6 +206,29 @@ def test_how_many_launches_is_that_of_the_figures_not_of_the_plan(bench):
     said = facts(bench, result, [{**FIGURES, "rows": rows}])
     assert "The plan asks for 1 launches of 1 rounds" in said
     assert "each time, the base's too, rests on 1 to 5 launches and 2 to 9 samples." in said
+
+
+def test_a_growing_plan_makes_one_launch_a_size_whatever_it_says(bench):
+    """The record's plan has launches, as every plan; nothing asked for them."""
+    grow = {"start": 0.001, "factor": 1.5, "stop_s": 10}
+    said = facts(
+        bench,
+        result_of(("json:stdlib", 1, "ok"), plan={"grow": grow, "statistics": {"launches": 5, "rounds": 9}}),
+    )
+    assert "makes one launch a size, whatever its `launches` says: here of up to 9 rounds" in said
+    assert "asks for" not in said
+
+
+def test_tables_of_several_sizes_have_a_rule_of_their_own(bench):
+    """One sample a size is enough there, and three are not asked for."""
+    row = {"codec": "json:stdlib", "published": 1}
+    plain, several = (
+        bench["page"]._legend({"figures": [{**FIGURES, "rows": [one]}]})
+        for one in (row, {**row, "sizes": ["0.1"]})
+    )
+    assert "fewer than 3 samples" in plain
+    assert "*N sizes*" not in plain
+    assert "Tables with *N sizes* there have another rule" in several
 
 
 def test_what_the_time_was_enough_for_is_told_of_the_cases_that_are_shown(bench):

@@ -11,6 +11,8 @@ from tare.codec import Codec, candidates
 from tare.errors import PlanError, UsageError
 from tare.measure.cases import case_key, full_labels, label_text, operations, parse_key
 from tare.measure.plan import MAX_FILE_BYTES, PLANS, Plan
+from tare.measure.planning import estimate
+from tare.measure.session import Settings
 from tare.measure.supports import asked_for, left_after
 
 BLOCK: dict[str, Any] = {"dataset": ["d.csv"], "codec": ["csv:stdlib"]}
@@ -155,6 +157,23 @@ def test_growth_goes_through_its_sizes() -> None:
     )
     sizes = [(case.labels["medium"], case.labels["size"]) for case in Plan.from_dict(value).cases()]
     assert [("memory", "0.25"), ("memory", "0.5"), ("memory", "1"), ("file", "0.3")] == sizes
+
+
+def test_what_a_growing_plan_does_not_heed_is_noted() -> None:
+    """It makes one launch a size: what its file says of launches is told as not used, and nothing else is."""
+    override = {"where": {"codec": "json:stdlib"}, "launches": 2, "note": "x"}
+    value = plan(statistics={"launches": 5, "rounds": 9, "slow_rounds": 1}, override=[override])
+    assert Plan.from_dict(value).notes == ()
+    grown = Plan.from_dict({**value, "grow": {"start": 0.25}})
+    (note,) = grown.narrow(stop_s=1.0).notes
+    names, _, why = note.partition(": ")
+    assert names.split(", ") == ["statistics.launches", "statistics.slow_rounds", "override[1].launches"]
+    assert "one launch a size" in why
+    assert f"  note: {note}" in estimate(None, grown, Settings())
+    heeded = {**value, "grow": {}, "statistics": {"rounds": 9, "deadline_s": 5}, "override": []}
+    assert Plan.from_dict(heeded).notes == ()
+    assert grown == Plan.from_dict(grown.as_dict()), "a note is no part of the question"
+    assert all(not Plan.named(name).notes for name in PLANS)
 
 
 def test_too_many_cases_are_refused_before_they_are_made() -> None:

@@ -82,6 +82,17 @@ def test_a_codec_without_proof_shows_its_reason_and_no_time(table):
     assert {""} == {row[name] for row in rows for name in ("read_s", "total_s", "ratio", "median", "min")}
 
 
+@pytest.mark.parametrize("library_says", ["MemoryError", f"Out of Memory Error: {'x ' * 190}"])
+def test_the_limit_of_memory_is_told_however_long_the_error(library_says):
+    """It is Tare's own, so that the error says nothing of the library without it."""
+    record = synthetic_record("table")
+    case = next(case for case in record["cases"] if case["status"] == "unproven")
+    case |= {"status": "error", "reason": f"decode: {library_says}; its process was held to 6.11 GB"}
+    for name in ("markdown", "html"):
+        said = render_html(record) if name == "html" else markdown.render(record)
+        assert "; its process was held to 6.11 GB" in said, name
+
+
 def test_loss_is_said_in_words(table):
     """A lossy codec keeps its times and says what it changed, in every format."""
     shown = terminal.render(table)
