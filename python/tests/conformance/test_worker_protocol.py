@@ -200,13 +200,15 @@ def test_unknown_fields_are_ignored(worker, document):
     ] == len(DOCUMENT)
 
 
-@pytest.mark.parametrize("line", [b"not json", b"[1,2]", b"7", b'"text"', b"{", b"\xff\xfe", b"[" * 100_000])
-def test_a_line_that_is_no_request_is_an_error(raw, line):
+def test_a_line_that_is_no_request_is_an_error(raw):
     """Each gets one reply without an id; the next request is served."""
-    raw.write(line + b"\n" + b'{"id":5,"op":"quit"}\n')
-    first = raw.reply()
-    assert (first["id"], first["error"]["type"]) == (None, "protocol")
-    assert raw.reply()["id"] == 5
+    for line in (b"not json", b"[1,2]", b"7", b'"text"', b"{", b"\xff\xfe", b"[" * 100_000):
+        raw.write(line + b"\n" + b'{"id":5,"op":"run","what":"null","batch":1}\n')
+        first = raw.reply()
+        assert (first["id"], first["error"]["type"]) == (None, "protocol"), line[:20]
+        assert raw.reply()["id"] == 5, line[:20]
+    raw.write(b'{"id":6,"op":"quit"}\n')
+    assert raw.reply()["id"] == 6
     assert raw.end() == 0
 
 
@@ -257,29 +259,29 @@ def test_load_counts_truly(worker, document):
     assert reply["resident_bytes"] >= 0
 
 
-@pytest.mark.parametrize("content", [None, b"", b'{"a": ', b"\x00\x01"])
-def test_data_that_cannot_be_loaded(worker, speaker, document, tmp_path, content):
+def test_data_that_cannot_be_loaded(worker, speaker, document, tmp_path):
     """Missing, empty, truncated and garbage files are errors of the phase load, and leave nothing loaded nor prepared."""
     ready(worker, speaker, document)
     path = tmp_path / "bad.json"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(WorkerError) as caught:
-        load(worker, path)
-    assert caught.value.phase == "load"
-    assert error_of(worker, "prepare", codec=speaker.codec).type == "usage"
-    assert error_of(worker, "run", what="decode", batch=1).type == "usage"
-    assert ready(worker, speaker, document)["items"] == len(DOCUMENT)
+    for content in (None, b"", b'{"a": ', b"\x00\x01"):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(WorkerError) as caught:
+            load(worker, path)
+        assert caught.value.phase == "load", content
+        assert error_of(worker, "prepare", codec=speaker.codec).type == "usage", content
+        assert error_of(worker, "run", what="decode", batch=1).type == "usage", content
+        assert ready(worker, speaker, document)["items"] == len(DOCUMENT), content
 
 
-@pytest.mark.parametrize("lacks", ["path", "as"])
-def test_a_load_that_is_asked_wrongly_changes_nothing(worker, speaker, document, lacks):
+def test_a_load_that_is_asked_wrongly_changes_nothing(worker, speaker, document):
     """What is loaded and prepared stays: no file was meant to be read."""
     ready(worker, speaker, document)
     asked = {"path": str(document), "as": "json"}
-    del asked[lacks]
-    assert error_of(worker, "load", kind="document", **asked).type == "usage"
-    assert ask(worker, "run", what="encode", batch=1)["bytes"] > 0
+    for lacks in asked:
+        rest = {name: value for name, value in asked.items() if name != lacks}
+        assert error_of(worker, "load", kind="document", **rest).type == "usage", lacks
+        assert ask(worker, "run", what="encode", batch=1)["bytes"] > 0, lacks
 
 
 def test_prepare_encodes_and_decodes_once(worker, speaker, document):
@@ -387,25 +389,25 @@ def test_probes_come_back_as_tagged_values(worker, speaker):
 # --- time and memory ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["encode", "decode", "copy", "null"])
-def test_samples_fit_their_columns(worker, speaker, document, what):
+def test_samples_fit_their_columns(worker, speaker, document):
     """As many rows as asked for; totals of the batch; nothing negative; CPU within wall, give or take its precision."""
     ready(worker, speaker, document)
-    reply = ask(worker, "run", what=what, samples=3, batch=2)
-    assert (len(reply["samples"]), reply["batch"]) == (3, 2)
-    for row in reply["samples"]:
-        cells = dict(zip(reply["cols"], row, strict=True))
-        assert min(row) >= 0
-        assert cells["wall_ns"] > 0
-        # Here nothing pins it to one CPU, as a launch does; and what a thread beside it used is
-        # told when the kernel's clock ticks, up to 10 ms late, whatever the sample took.
-        at_once = (os.cpu_count() or 1) if speaker.works_beside else 1
-        late = 10_000_000 * at_once if speaker.works_beside else 100_000
-        assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * at_once * 1.05 + late
-    if what == "decode":
-        assert reply["items"] == len(DOCUMENT)
-    if what in ("encode", "copy"):
-        assert reply["bytes"] > 0
+    for what in ("encode", "decode", "copy", "null"):
+        reply = ask(worker, "run", what=what, samples=3, batch=2)
+        assert (len(reply["samples"]), reply["batch"]) == (3, 2), what
+        for row in reply["samples"]:
+            cells = dict(zip(reply["cols"], row, strict=True))
+            assert min(row) >= 0, what
+            assert cells["wall_ns"] > 0, what
+            # Here nothing pins it to one CPU, as a launch does; and what a thread beside it used is
+            # told when the kernel's clock ticks, up to 10 ms late, whatever the sample took.
+            at_once = (os.cpu_count() or 1) if speaker.works_beside else 1
+            late = 10_000_000 * at_once if speaker.works_beside else 100_000
+            assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * at_once * 1.05 + late, what
+        if what == "decode":
+            assert reply["items"] == len(DOCUMENT)
+        if what in ("encode", "copy"):
+            assert reply["bytes"] > 0, what
 
 
 def test_a_batch_is_calibrated(worker, speaker, document):
@@ -531,34 +533,38 @@ def test_a_cold_read_is_proven_or_refused(worker, speaker, document):
     assert reply["residency"] < 0.05
 
 
-@pytest.mark.parametrize("delivery", ["whole", "buffered", "framed", "wrapped"])
 @pytest.mark.parametrize("medium", ["fifo", "unix", "tcp"])
-def test_two_workers_exchange_a_message(speaker, document, medium, delivery):
-    """What the writer sends the reader decodes, verifies and stamps."""
-    token = os.urandom(16).hex()
+def test_two_workers_exchange_messages(speaker, document, medium):
+    """What the writer sends the reader decodes, verifies and stamps, one message after another, each delivered in its way."""
     if medium not in speaker.media:
         with Worker("reader", speaker.command) as reader:
-            refused = error_of(reader, "open", medium={"kind": medium, "role": "reader", "token": token})
+            there = {"kind": medium, "role": "reader", "token": "00" * 16}
+            refused = error_of(reader, "open", medium=there)
             assert (refused.type, refused.phase) == ("Unsupported", "open")
         return
     with Worker("writer", speaker.command) as writer, Worker("reader", speaker.command) as reader:
         for end in (writer, reader):
             ready(end, speaker, document)
-        common = {"kind": medium, "token": token}
-        opened = ask(reader, "open", medium={**common, "role": "reader"})
-        writing = ask(writer, "open", medium={**common, "role": "writer", "address": opened["address"]})
-        received_id = reader.send("run", what="receive", handle=opened["handle"], delivery=delivery)
-        sent = ask(writer, "run", what="send", handle=writing["handle"], delivery=delivery)
-        received = reader.wait(received_id, GENEROUS_S)
-        assert (received["items"], received["bytes"]) == (len(DOCUMENT), sent["bytes"])
-        assert ask(reader, "verify")["verdict"] == "same"
-        out = dict(zip(sent["cols"], sent["samples"][0], strict=True))
-        back = dict(zip(received["cols"], received["samples"][0], strict=True))
-        assert out["start_ns"] <= out["first_byte_ns"] <= out["last_byte_ns"] <= out["closed_ns"]
-        assert out["start_ns"] < back["first_byte_ns"] <= back["last_byte_ns"] <= back["last_value_ns"]
-        ask(writer, "close", handle=writing["handle"])
-        ask(reader, "close", handle=opened["handle"])
-        assert error_of(reader, "close", handle=opened["handle"]).type == "usage"
+        for delivery in ("whole", "buffered", "framed", "wrapped"):
+            exchange(writer, reader, medium, delivery)
+
+
+def exchange(writer: Worker, reader: Worker, medium: str, delivery: str) -> None:
+    common = {"kind": medium, "token": os.urandom(16).hex()}
+    opened = ask(reader, "open", medium={**common, "role": "reader"})
+    writing = ask(writer, "open", medium={**common, "role": "writer", "address": opened["address"]})
+    received_id = reader.send("run", what="receive", handle=opened["handle"], delivery=delivery)
+    sent = ask(writer, "run", what="send", handle=writing["handle"], delivery=delivery)
+    received = reader.wait(received_id, GENEROUS_S)
+    assert (received["items"], received["bytes"]) == (len(DOCUMENT), sent["bytes"]), delivery
+    assert ask(reader, "verify")["verdict"] == "same", delivery
+    out = dict(zip(sent["cols"], sent["samples"][0], strict=True))
+    back = dict(zip(received["cols"], received["samples"][0], strict=True))
+    assert out["start_ns"] <= out["first_byte_ns"] <= out["last_byte_ns"] <= out["closed_ns"], delivery
+    assert out["start_ns"] < back["first_byte_ns"] <= back["last_byte_ns"] <= back["last_value_ns"], delivery
+    ask(writer, "close", handle=writing["handle"])
+    ask(reader, "close", handle=opened["handle"])
+    assert error_of(reader, "close", handle=opened["handle"]).type == "usage", delivery
 
 
 def test_a_stranger_is_not_believed(speaker, document):
