@@ -9,11 +9,11 @@ from pyarrow import feather, ipc, parquet
 import tare
 from tare import io as tare_io
 from tare import measure, scale
+from tare.categories import one_dictionary
 from tare.converting.dictionaries import columns_with_levels, of_one_dictionary
 from tare.dataset import Dataset, load_saved
 from tare.datasets.source import Source
 from tare.errors import EncodeError, Unsupported
-from tare.formats.columnar import one_dictionary
 
 LETTERS = "abc"
 
