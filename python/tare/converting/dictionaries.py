@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["columns_with_levels", "of_one_dictionary", "rows_for", "with_all_levels"]
 
-# Batches that are looked up together: each time all levels are.
-_AT_ONCE = 16
+# Batches that are looked up together are as large as the levels that they are looked up in, and at least so large.
 _BYTES_AT_ONCE = 64 << 20
+# Levels of an unordered category that are gathered for Parquet, whose row groups may have their own.
+_MOST_LEVELS = 16 << 20
+_OWN_LEVELS = "each row group has the levels of its own batch, as all are more than {} MiB; those of a batch without rows are left out"
 
 
 def rows_for(source: Source, codec: Codec, columns: list[str] | None = None) -> batches.Batches:
@@ -50,10 +52,11 @@ def rows_for(source: Source, codec: Codec, columns: list[str] | None = None) -> 
         return batches.reader(source, columns=columns if names is None else names)[1]
 
     if codec.format_id == "parquet":
-        return schema, with_all_levels(rows, again)
+        return schema, with_all_levels(rows, again, tell=source.notes.append)
     # A batch of an Arrow file is one piece of memory, and some of its columns keep all of it.
-    at_once = 1 if source.format == "arrow" and columns is not None else None
-    return schema, of_one_dictionary(rows, again(), at_once=at_once)
+    if source.format == "arrow" and columns is not None:
+        rows = map(_apart, rows)
+    return schema, of_one_dictionary(rows, again())
 
 
 def columns_with_levels(schema: pa.Schema) -> list[str] | None:
@@ -69,14 +72,13 @@ def columns_with_levels(schema: pa.Schema) -> list[str] | None:
 
 
 def of_one_dictionary(
-    rows: Iterable[pa.RecordBatch], again: Iterable[pa.RecordBatch], *, at_once: int | None = None
+    rows: Iterable[pa.RecordBatch], again: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The batches, each with the levels that any of them has: in order of appearance, or in that of ordered categories.
 
     Args:
         rows: The batches to give.
         again: The same rows, of those columns that have levels at least, in their order; read to the end first.
-        at_once: Most batches that are held at once; by default some, as long as they are small together.
 
     Those stay as they are whose levels Arrow does not bring together, as `tare.categories.Gathered.array` has them.
 
@@ -92,7 +94,8 @@ def of_one_dictionary(
     if not any(levels is not None for levels in known):
         yield from rows
         return
-    for some in _groups(rows, at_once or _AT_ONCE):
+    size = sum(levels.nbytes for levels in known if levels is not None)
+    for some in _groups(rows, max(_BYTES_AT_ONCE, size)):
         given = list(map(_categories, some))
         columns = [_with(levels, [one[at] for one in given]) for at, levels in enumerate(known)]
         del given
@@ -103,19 +106,25 @@ def of_one_dictionary(
 def with_all_levels(
     rows: Iterable[pa.RecordBatch],
     again: Callable[[], Iterable[pa.RecordBatch]],
+    *,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> Iterator[pa.RecordBatch]:
-    """The batches, the first that has rows with the levels that any of them has; as they are where Arrow does not gather them.
+    """The batches, the first that has rows with the levels that any of them has; as they are where these are too many.
 
     A reader of row groups finds all of them then, in their order, and no row group repeats those of another.
 
     Args:
         rows: The batches to give.
         again: Reads the same rows once more, as `of_one_dictionary` takes them.
+        tell: Takes what the user should know.
 
     Raises:
         EncodeError: As `of_one_dictionary`.
     """
-    found = _gathered(again())
+    found = _gathered(again(), _MOST_LEVELS)
+    for column in found:
+        if column.too_many:
+            tell(f"column {column.name[:80]!r}: {_OWN_LEVELS.format(_MOST_LEVELS >> 20)}")
     known = [column.levels for column in found]
     for batch in rows:
         if batch.num_rows and known:
@@ -131,15 +140,21 @@ class _Column(NamedTuple):
 
     name: str
     levels: Any
+    too_many: bool
 
 
-def _gathered(rows: Iterable[pa.RecordBatch]) -> list[_Column]:
-    """Of each column with levels those of all batches; none without a batch."""
+def _gathered(rows: Iterable[pa.RecordBatch], most: int | None = None) -> list[_Column]:
+    """Of each column with levels those of all batches; none without a batch.
+
+    Args:
+        rows: The batches; no more of them are read than are needed.
+        most: Bytes of levels of an unordered column from which on it is given up.
+    """
     found: list[tuple[str, Gathered]] = []
     for batch in rows:
         if not found:
             fields = [field for field in batch.schema if has_levels(field.type)]
-            found = [(field.name, Gathered(field.type)) for field in fields]
+            found = [(field.name, Gathered(field.type, most=most)) for field in fields]
         for (_, levels), column in zip(found, _categories(batch), strict=True):
             levels.add(column)
         if not any(levels.open for _, levels in found):
@@ -149,7 +164,7 @@ def _gathered(rows: Iterable[pa.RecordBatch]) -> list[_Column]:
 
 def _ended(name: str, levels: Gathered) -> _Column:
     try:
-        return _Column(name, levels.array())
+        return _Column(name, levels.array(), levels.given_up)
     except EncodeError as error:
         raise EncodeError(f"column {name[:80]!r}: {error}", path=name) from error
 
@@ -158,14 +173,28 @@ def _with(levels: Any, columns: list[Any]) -> list[Any]:
     return columns if levels is None else with_levels(levels, columns)
 
 
-def _groups(rows: Iterable[pa.RecordBatch], at_once: int) -> Iterator[list[pa.RecordBatch]]:
-    """A few at once, and no more than are small together."""
+def _apart(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch in memory of its own, but for the dictionaries."""
+    return batch.from_arrays(list(map(_copied, batch.columns)), schema=batch.schema)
+
+
+def _copied(column: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.concat_arrays([column])
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return column
+
+
+def _groups(rows: Iterable[pa.RecordBatch], least: int) -> Iterator[list[pa.RecordBatch]]:
+    """Batches that together have so many bytes, or a little more."""
     some: list[pa.RecordBatch] = []
     size = 0
     for batch in rows:
         some.append(batch)
         size += batch.nbytes
-        if len(some) == at_once or size >= _BYTES_AT_ONCE:
+        if size >= least:
             yield some
             some, size = [], 0
     if some:
