@@ -386,3 +386,24 @@ def test_the_first_batch_that_has_rows_has_all_levels(tmp_path, monkeypatch) -> 
     monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
     assert tare.convert(tmp_path / "in.arrows", tmp_path / "out.parquet", verify=False).streamed
     assert tare.read(tmp_path / "out.parquet")["k"].chunk(0).dictionary.to_pylist() == ["a", "b", "c"]
+
+
+def test_levels_beyond_what_an_array_holds_stay_as_they_are(tmp_path, monkeypatch) -> None:
+    """Arrow says so from 2 GiB on; here from 10 bytes on, with the same error."""
+    was = categories._looked_up
+
+    def full(arrays):
+        if sum(one.dictionary.nbytes for one in arrays) > 10:
+            raise pa.ArrowCapacityError("array cannot contain more than 2147483646 bytes")
+        return was(arrays)
+
+    monkeypatch.setattr(categories, "_looked_up", full)
+    table = grown().select(["k"])
+    assert [one.dictionary.to_pylist() for one in one_dictionary(table)["k"].chunks] == [[x] for x in LETTERS]
+    assert list(of_one_dictionary(table.to_batches(), table.to_batches())) == table.to_batches()
+    tare.write(table, tmp_path / "in.parquet")
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    assert tare.convert(tmp_path / "in.parquet", tmp_path / "out.parquet", verify=False).streamed
+    assert tare.read(tmp_path / "out.parquet").to_pylist() == table.to_pylist()
+    with pytest.raises(Unsupported, match="several dictionaries"):
+        Dataset(table, name="x").save_part(tmp_path / "x")
