@@ -196,15 +196,25 @@ def test_pandas_and_r_get_that_order() -> None:
 
 
 @pytest.mark.parametrize("to", ["arrow", "parquet"])
-def test_a_run_of_many_writes_that_order(tmp_path, to: str) -> None:
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_run_of_many_writes_that_order(tmp_path, to: str, cut: bool) -> None:
+    """Of files, and of parts of one: each has row groups with levels of their own."""
     folder = tmp_path / "in"
     folder.mkdir()
-    stream(grown(), folder / "a.arrows")
-    scale.run(scale.plan_convert(folder, tmp_path / "o", to=to))
-    [file] = (tmp_path / "o").rglob(f"*.{to}")
-    back = feather.read_table(file) if to == "arrow" else parquet.read_table(file)
-    assert back.to_pylist() == grown().to_pylist()
-    assert levels_of(back["k"]) == {tuple(SIZES)}
+    parts = [coded([0, 1] * 5000, ["lo", "hi"]), coded([0, 1, 2] * 3000, SIZES)]
+    table = pa.table({"n": range(38_000), "k": pa.chunked_array([*parts, *parts])})
+    with parquet.ParquetWriter(folder / "a.parquet", table.schema) as writer:
+        for batch in table.to_batches():
+            writer.write_batch(batch)
+    stored = (folder / "a.parquet").stat().st_size
+    scale.run(scale.plan_convert(folder, tmp_path / "o", to=to, split=stored * 3 // 4 if cut else None))
+    files = sorted((tmp_path / "o").rglob(f"*.{to}"))
+    assert len(files) == (2 if cut else 1)
+    read = feather.read_table if to == "arrow" else parquet.read_table
+    found = [read(file) for file in files]
+    assert sorted(row["n"] for one in found for row in one.to_pylist()) == list(range(38_000))
+    for one in found:
+        assert one["k"].unify_dictionaries().chunk(0).dictionary.to_pylist() == SIZES
 
 
 def test_where_several_orders_fit_what_appeared_first_comes_first() -> None:
