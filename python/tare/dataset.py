@@ -15,6 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tare import kinds
+from tare.categories import one_dictionary
 from tare.datasets import footprint, objects, sampling, saving, summary
 from tare.datasets.levels import levels_of_part
 from tare.datasets.opening import Loaded, Options, load
@@ -22,7 +23,6 @@ from tare.datasets.saving import load_saved
 from tare.datasets.source import Source, find, free_memory
 from tare.datasets.views import without_views
 from tare.errors import UsageError
-from tare.formats.columnar import one_dictionary
 
 if TYPE_CHECKING:
     from tare.formats.base import Format

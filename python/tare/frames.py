@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tare.categories import in_one_order
 from tare.errors import EncodeError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def pandas_by_types(table: pa.Table) -> pd.DataFrame:
     >>> pandas_by_types(pa.table({"n": [1, 2], "x": [0.5, None]})).dtypes.astype(str).to_dict()
     {'n': 'int64[pyarrow]', 'x': 'float64'}
     """
+    table = in_one_order(table)  # pandas takes levels in order of appearance
     return _frame(table, [column.to_pandas(types_mapper=_dtype_of) for column in table.columns])
 
 

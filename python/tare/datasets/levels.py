@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tare.categories import same_levels
+from tare.errors import EncodeError
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
@@ -19,7 +22,8 @@ __all__ = ["levels_of_part"]
 def levels_of_part(data: pa.Table, mask: np.ndarray[Any, Any]) -> pa.Table:
     """The table with the levels that some of its rows keep; the other rows of such a column may become null.
 
-    Levels of nested types all stay where chunks have several dictionaries, which Arrow does not unify; so do those within lists and structs.
+    All levels stay where chunks have several dictionaries that are not brought together, as of nested types and of orders that contradict each other; so
+    do those within lists and structs.
 
     Args:
         data: The whole table.
@@ -44,13 +48,16 @@ def _pruned(column: Any, mask: np.ndarray[Any, Any]) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    try:
-        column = column.unify_dictionaries()
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # levels of nested types
-        return column
     if not column.num_chunks:
         return column
-    levels = column.chunk(0).dictionary
+    try:
+        chunks = same_levels(column.chunks)
+    except EncodeError:  # they have no order in common
+        return column
+    levels = chunks[0].dictionary
+    if not all(one.dictionary.equals(levels) for one in chunks[1:]):  # Arrow does not bring them together
+        return column
+    column = pa.chunked_array(chunks, column.type)
     whole, part = np.zeros(len(levels), bool), np.zeros(len(levels), bool)
     at = 0
     for chunk in column.chunks:

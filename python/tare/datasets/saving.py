@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import Unsupported, UsageError
-from tare.formats.columnar import one_dictionary
+from tare.categories import has_order, one_dictionary, same_levels
+from tare.errors import EncodeError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,7 +83,7 @@ def save_batches(
     """Write a table batch by batch as `save` writes it whole.
 
     Args:
-        batches: Its rows; all chunks of a column have the same levels, as `tare.formats.columnar.one_dictionary` makes them.
+        batches: Its rows; all chunks of a column have the same levels, as `tare.categories.one_dictionary` makes them.
         schema: Its schema.
         path: Where it is written.
 
@@ -158,6 +158,9 @@ def hash_columns(schema: pa.Schema, columns: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     digest.update(schema.remove_metadata().serialize())
     for column in columns:
+        if has_order(column.type):
+            with contextlib.suppress(EncodeError):  # chunks that contradict each other: as they appear
+                column = pa.chunked_array(same_levels(column.chunks), column.type)  # noqa: PLW2901
         if pa.types.is_dictionary(column.type) or column.type.num_fields:
             column = pa.chunked_array([_joined(column)])  # noqa: PLW2901 - codes mean the same in all rows
         for start in range(0, len(column), _HASH_ROWS):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from tare.categories import Contradiction, merged_order
 from tare.fidelity.column_masks import whole
 
 __all__ = ["lost_order", "ordered_within"]
@@ -70,15 +72,37 @@ def _lost_here(kind: Any, chunks: list[Any], other: Any, others: list[Any]) -> t
     if not pa.types.is_dictionary(other) or not other.ordered:
         return "ordered", str(other)
     before, after = _levels(chunks), _levels(others)
-    shared = set(before) & set(after)
-    if [one for one in before if one in shared] == [one for one in after if one in shared]:
+    shared = {one for order in before for one in order} & {one for order in after for one in order}
+    if _of_them(before, shared) == _of_them(after, shared):
         return None
-    return f"levels {before}"[:80], f"levels {after}"[:80]
+    return _shown(before), _shown(after)
 
 
-def _levels(chunks: list[Any]) -> list[str]:
-    """Levels as text, in order of appearance."""
-    return list(dict.fromkeys(repr(level) for one in chunks for level in whole(one.dictionary).to_pylist()))
+def _levels(chunks: list[Any]) -> list[list[str]]:
+    """Levels as text, in their order; those of each chunk, where they contradict each other."""
+    texts = [tuple(repr(level) for level in whole(one.dictionary).to_pylist()) for one in chunks]
+    orders = list(dict.fromkeys(texts))
+    names = list(dict.fromkeys(level for order in orders for level in order))
+    place = {level: at for at, level in enumerate(names)}
+    try:
+        found = merged_order(
+            [np.array([place[level] for level in order], np.int64) for order in orders], len(names)
+        )
+    except Contradiction:
+        return [list(order) for order in orders]
+    return [[names[at] for at in found]]
+
+
+def _of_them(orders: list[list[str]], wanted: set[str]) -> list[list[str]]:
+    """The orders without other levels; each of those that are left once."""
+    left = dict.fromkeys(tuple(one for one in order if one in wanted) for order in orders)
+    return [list(order) for order in left]
+
+
+def _shown(orders: list[list[str]]) -> str:
+    return (f"levels {orders[0]}" if len(orders) == 1 else f"levels {orders}, which contradict each other")[
+        :80
+    ]
 
 
 def _parts(kind: Any, chunks: list[Any]) -> list[tuple[Any, tuple[Any, list[Any]]]]:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tare.categories import Contradiction, merged_order
 from tare.fidelity.column_casts import alike, cast_differences
 from tare.fidelity.column_masks import (
     INTEGERS,
@@ -37,6 +38,7 @@ from tare.fidelity.nested_orders import lost_order
 __all__ = ["cell_text", "compare_tables"]
 
 ROWS = 65_536
+_NO_ORDER = "levels in orders that contradict each other"
 # Metadata that says how a library stored a table, not what is in it.
 _BOOKKEEPING = (
     b"pandas",
@@ -276,8 +278,16 @@ def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
     if len(tally.found) > before:
         return
     kind = storage_type(a.type)
-    levels = _levels(a)
-    back = _as_long(_levels(b), levels.type) if both else _used(b, levels)
+    levels, chains = _levels(a)
+    back, chains_back = _levels(b) if both else (_used(b, levels), None)
+    back = _as_long(back, levels.type) if both else back
+    if kind.ordered and chains != chains_back:
+        was, now = (
+            _shown(one) if order is None else _NO_ORDER
+            for one, order in ((levels, chains), (back, chains_back))
+        )
+        tally.add(path, "lossy", was, now, "", side="levels")
+        return
     exact = both and kind.ordered == storage_type(b.type).ordered and alike(kind, storage_type(b.type))
     if _same(levels, back):
         if not exact and (both or not kind.ordered):
@@ -302,14 +312,36 @@ def _shown(levels: Any) -> str:
         return f"[{texts}]" if len(texts) < LIMIT_CHARACTERS - 1 else f"[{texts[: LIMIT_CHARACTERS - 4]}..."
 
 
-def _levels(column: Any) -> Any:
-    """The levels of a dictionary column in their order, over all its chunks."""
+def _levels(column: Any) -> tuple[Any, list[list[int]] | None]:
+    """The levels of a dictionary column over all its chunks, in their order, as `tare.categories` brings them together.
+
+    Returns:
+        The levels; and where chunks contradict each other in their order, of which there is none then, the orders
+        of the chunks, as places in the levels.
+    """
     found = [whole(storage(chunk).dictionary) for chunk in column.chunks]
+    kind = storage_type(column.type)
     if not found:
-        return whole(pa.nulls(0, storage_type(column.type).value_type))
+        return whole(pa.nulls(0, kind.value_type)), None
     if all(_same(found[0], other) for other in found[1:]):
-        return found[0]
-    return _distinct(found)
+        return found[0], None
+    levels = _distinct(found)
+    if not kind.ordered:
+        return levels, None
+    chains = _places(found, levels)
+    try:
+        return levels.take(pa.array(merged_order(chains, len(levels)))), None
+    except Contradiction:
+        return levels, [list(one) for one in dict.fromkeys(tuple(one.tolist()) for one in chains)]
+
+
+def _places(chunks: list[Any], levels: Any) -> list[Any]:
+    """Where the values of each chunk stand among the levels."""
+    try:
+        return [pc.index_in(one, value_set=levels).to_numpy() for one in chunks]
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid):
+        place = {key: at for at, key in enumerate(_keys(levels))}
+        return [np.array([place[key] for key in _keys(one)], np.int64) for one in chunks]
 
 
 def _as_long(levels: Any, wanted: Any) -> Any:

@@ -7,13 +7,13 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from tare.categories import one_dictionary
 from tare.formats.base import Buffer, Format, Option, Stream
 from tare.formats.columnar import (
     CHUNK_ROWS,
     batches,
     join,
     levels,
-    one_dictionary,
     plain_name,
     polars_library,
     pyarrow_library,

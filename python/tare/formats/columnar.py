@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tare.categories import has_levels
 from tare.formats.base import Library, Option
 
 if TYPE_CHECKING:
@@ -20,16 +21,13 @@ __all__ = [
     "CHUNK_ROWS",
     "INFER_ROWS",
     "batches",
-    "has_levels",
     "join",
     "levels",
-    "one_dictionary",
     "plain_name",
     "polars_library",
     "pyarrow_library",
     "row_groups_at_once",
     "run_of_rows",
-    "same_levels",
     "written",
 ]
 
@@ -61,24 +59,6 @@ def join(parts: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def has_levels(kind: Any) -> bool:
-    """Whether a type is or holds categories.
-
-    >>> import pyarrow as pa
-    >>> has_levels(pa.list_(pa.dictionary(pa.int8(), pa.string()))), has_levels(pa.string())
-    (True, False)
-    """
-    import pyarrow as pa
-
-    if isinstance(kind, pa.BaseExtensionType):
-        return has_levels(kind.storage_type)
-    if pa.types.is_dictionary(kind):
-        return True
-    if pa.types.is_run_end_encoded(kind):
-        return has_levels(kind.value_type)
-    return pa.types.is_nested(kind) and any(has_levels(kind.field(at).type) for at in range(kind.num_fields))
-
-
 def row_groups_at_once(schema: pa.Schema, groups: Sequence[int]) -> list[list[int]]:
     """Row groups of a Parquet file as Arrow reads them: of categories within lists and structs one at a time, else all.
 
@@ -91,61 +71,6 @@ def row_groups_at_once(schema: pa.Schema, groups: Sequence[int]) -> list[list[in
     if any(has_levels(kind) and not pa.types.is_dictionary(kind) for kind in schema.types):
         return [[group] for group in groups]
     return [list(groups)]
-
-
-class _Shared:
-    """The memory of an array in an object of its own."""
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
-        return self._array.__arrow_c_array__(requested_schema)
-
-
-def same_levels(chunks: Sequence[Any]) -> list[Any]:
-    """Arrays of one type with the same levels, at whatever depth: those of the first, then what others add.
-
-    They stay as they are where Arrow cannot give them those: more than the codes count, a null among the levels of several
-    dictionaries, or a type that Arrow does not look up. An Arrow file refuses them then.
-
-    >>> import pyarrow as pa
-    >>> parts = [pa.array([x]).dictionary_encode() for x in "ab"]
-    >>> [part.dictionary.to_pylist() for part in same_levels(parts)]
-    [['a', 'b'], ['a', 'b']]
-    """
-    import pyarrow as pa
-
-    if len(chunks) < 2:
-        return list(chunks)
-    if not pa.types.is_dictionary(chunks[0].type):
-        # What is inside is put in place of what was there: in arrays that others have too, Arrow does not copy.
-        own: Any = pa.array
-        chunks = [own(_Shared(one)) for one in chunks]
-    elif all(one.dictionary.equals(chunks[0].dictionary) for one in chunks[1:]):
-        return list(chunks)
-    try:
-        return pa.chunked_array(list(chunks)).unify_dictionaries().chunks
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return list(chunks)
-
-
-def one_dictionary(table: pa.Table) -> pa.Table:
-    """The table with the same levels in all chunks of a category; a column stays as it is, where Arrow cannot give it those.
-
-    >>> import pyarrow as pa
-    >>> grown = pa.chunked_array([pa.array(["a"]).dictionary_encode(), pa.array(["b"]).dictionary_encode()])
-    >>> one_dictionary(pa.table({"k": grown}))["k"].chunk(1).dictionary.to_pylist()
-    ['a', 'b']
-    """
-    import pyarrow as pa
-
-    for at, field in enumerate(table.schema):
-        if not has_levels(field.type) or table.column(at).num_chunks < 2:
-            continue
-        chunks = same_levels(table.column(at).chunks)
-        table = table.set_column(at, field, pa.chunked_array(chunks, field.type))
-    return table
 
 
 def run_of_rows(tables: Iterable[pa.Table], start: int, count: int) -> pa.Table:

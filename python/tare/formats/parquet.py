@@ -6,13 +6,13 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from tare.categories import one_dictionary
 from tare.formats import duck
 from tare.formats.base import Buffer, Format, Library, Option
 from tare.formats.columnar import (
     CHUNK_ROWS,
     batches,
     levels,
-    one_dictionary,
     plain_name,
     polars_library,
     pyarrow_library,

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tare.categories import has_order, in_one_order, same_levels
 from tare.errors import EncodeError
 from tare.r.losses import Loss, losses_of
 from tare.r.missing import NA
@@ -251,9 +252,18 @@ def _as_arrow(one: Any, path: str) -> Any:
 def _of_arrow(one: Any, path: str, found: list[Loss]) -> Core:
     from tare._tare import r_from_arrow
 
-    made, lost = r_from_arrow(_with_levels(one), {})
+    made, lost = r_from_arrow(_with_levels(_in_one_order(one)), {})
     found.extend(losses_of(lost, path))
     return made
+
+
+def _in_one_order(one: Any) -> Any:
+    """Ordered categories with one order over all chunks: the core takes levels in order of appearance."""
+    import pyarrow as pa
+
+    if isinstance(one, pa.ChunkedArray):
+        return pa.chunked_array(same_levels(one.chunks), one.type) if has_order(one.type) else one
+    return in_one_order(one) if isinstance(one, pa.Table) else one
 
 
 def _with_levels(one: Any) -> Any:

@@ -7,13 +7,13 @@ import pytest
 from pyarrow import feather, ipc, parquet
 
 import tare
+from tare import categories, measure, scale
 from tare import io as tare_io
-from tare import measure, scale
-from tare.converting.dictionaries import columns_with_levels, of_one_dictionary
+from tare.categories import one_dictionary
+from tare.converting.dictionaries import columns_with_levels, of_one_dictionary, with_all_levels
 from tare.dataset import Dataset, load_saved
 from tare.datasets.source import Source
 from tare.errors import EncodeError, Unsupported
-from tare.formats.columnar import one_dictionary
 
 LETTERS = "abc"
 
@@ -282,3 +282,128 @@ def test_a_compressed_source_is_decompressed_once(tmp_path, monkeypatch) -> None
     done = tare.convert(tmp_path / "in.arrow.zst", tmp_path / "out.parquet", verify=False)
     assert (done.streamed, done.rows, reads) == (True, 3000, ["in.arrow.zst"])
     assert tare.read(tmp_path / "out.parquet")["k"].to_pylist() == grown()["k"].to_pylist()
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("way", ["to one dictionary", "to the first batch"])
+def test_each_level_is_looked_up_a_few_times(monkeypatch, way: str, ordered: bool) -> None:
+    """However many batches bring new ones: four times as many batches are about four times as much to look up."""
+    monkeypatch.setattr("tare.converting.dictionaries._BYTES_AT_ONCE", 1 << 12)
+    monkeypatch.setattr("tare.categories._BYTES_AT_ONCE", 1 << 12)
+    looked_up: list[int] = []
+    was = categories._looked_up
+
+    def counted(arrays):
+        looked_up.append(sum(len(one.dictionary) for one in arrays))
+        return was(arrays)
+
+    monkeypatch.setattr(categories, "_looked_up", counted)
+    counts = []
+    for many in (40, 160):
+        batches = []
+        for n in range(many):
+            levels = pa.array([f"name {n * 100 + at:06}" for at in range(100)])
+            codes = pa.array(range(100), pa.int32())
+            batches.append(
+                pa.record_batch({"k": pa.DictionaryArray.from_arrays(codes, levels, ordered=ordered)})
+            )
+        looked_up.clear()
+        if way == "to one dictionary":
+            got = list(of_one_dictionary(batches, batches))
+            assert {len(one["k"].dictionary) for one in got} == {many * 100}
+        else:
+            got = list(with_all_levels(batches, lambda given=batches: given))
+            assert [len(one["k"].dictionary) for one in got] == [many * 100] + [100] * (many - 1)
+        assert all(one.equals(two) for one, two in zip(map(values, got), map(values, batches), strict=True))
+        counts.append(sum(looked_up) / (many * 100))
+    assert max(counts) < 8, counts
+    assert counts[1] < 1.6 * counts[0], counts
+
+
+def values(batch: pa.RecordBatch) -> pa.Array:
+    return batch["k"].dictionary_decode()
+
+
+def test_too_many_levels_stay_in_their_row_groups(tmp_path, monkeypatch) -> None:
+    """The user is told; those that no row has stay too, but for a batch without rows; what is ordered stays in one order."""
+    monkeypatch.setattr("tare.converting.dictionaries._MOST_LEVELS", 1000)
+    monkeypatch.setattr("tare.categories._BYTES_AT_ONCE", 100)
+    parts = []
+    for n in range(20):
+        many = pa.DictionaryArray.from_arrays([0, 1, 0], [f"{n} {at}" + "." * 40 for at in range(3)])
+        sizes = ["lo", "hi"] if n < 10 else ["lo", "mid", "hi"]
+        order = pa.DictionaryArray.from_arrays([0, 1, 1], sizes, ordered=True)
+        parts.append(
+            pa.record_batch(
+                {
+                    "many": many,
+                    "few": pa.array([n % 2] * 3).cast(pa.string()).dictionary_encode(),
+                    "order": order,
+                }
+            )
+        )
+    with ipc.new_stream(tmp_path / "in.arrows", parts[0].schema) as writer:
+        for part in parts:
+            writer.write_batch(part)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    done = tare.convert(tmp_path / "in.arrows", tmp_path / "out.parquet", verify=False)
+    assert done.streamed
+    assert [note.partition(":")[0] for note in done.notes if "levels" in note] == ["column 'many'"]
+    back = tare.read(tmp_path / "out.parquet")
+    assert back.to_pylist() == pa.Table.from_batches(parts).to_pylist()
+    chunks = {name: [one.dictionary.to_pylist() for one in back[name].chunks] for name in back.column_names}
+    assert chunks["many"] == [part["many"].dictionary.to_pylist() for part in parts]
+    assert chunks["few"][0] == ["0", "1"]
+    assert chunks["order"][0] == ["lo", "mid", "hi"]
+    assert tare.convert(tmp_path / "in.arrows", tmp_path / "again.parquet", verify=True).changes == []
+    # An Arrow file needs one dictionary, however many levels there are.
+    done = tare.convert(tmp_path / "in.arrows", tmp_path / "out.arrow", verify=False)
+    assert not any("levels" in note for note in done.notes)
+    assert len(tare.read(tmp_path / "out.arrow")["many"].chunk(0).dictionary) == 60
+
+
+def test_no_more_is_read_than_tells_that_levels_are_too_many(monkeypatch) -> None:
+    monkeypatch.setattr("tare.converting.dictionaries._MOST_LEVELS", 1000)
+    monkeypatch.setattr("tare.categories._BYTES_AT_ONCE", 100)
+    batches = [pa.record_batch({"k": pa.array([f"{n}" + "." * 100]).dictionary_encode()}) for n in range(200)]
+    read = []
+    told: list[str] = []
+    given = with_all_levels(batches, lambda: (read.append(0) or one for one in batches), tell=told.append)
+    assert [one.equals(two) for one, two in zip(given, batches, strict=True)] == [True] * 200
+    assert len(read) < 50
+    assert len(told) == 1
+
+
+def test_the_first_batch_that_has_rows_has_all_levels(tmp_path, monkeypatch) -> None:
+    """A row group without rows has none."""
+    parts = [
+        pa.record_batch({"k": pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), levels)})
+        for codes, levels in (([], ["a"]), ([0], ["b"]), ([], ["c"]))
+    ]
+    with ipc.new_stream(tmp_path / "in.arrows", parts[0].schema) as writer:
+        for part in parts:
+            writer.write_batch(part)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    assert tare.convert(tmp_path / "in.arrows", tmp_path / "out.parquet", verify=False).streamed
+    assert tare.read(tmp_path / "out.parquet")["k"].chunk(0).dictionary.to_pylist() == ["a", "b", "c"]
+
+
+def test_levels_beyond_what_an_array_holds_stay_as_they_are(tmp_path, monkeypatch) -> None:
+    """Arrow says so from 2 GiB on; here from 10 bytes on, with the same error."""
+    was = categories._looked_up
+
+    def full(arrays):
+        if sum(one.dictionary.nbytes for one in arrays) > 10:
+            raise pa.ArrowCapacityError("array cannot contain more than 2147483646 bytes")
+        return was(arrays)
+
+    monkeypatch.setattr(categories, "_looked_up", full)
+    table = grown().select(["k"])
+    assert [one.dictionary.to_pylist() for one in one_dictionary(table)["k"].chunks] == [[x] for x in LETTERS]
+    assert list(of_one_dictionary(table.to_batches(), table.to_batches())) == table.to_batches()
+    tare.write(table, tmp_path / "in.parquet")
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    assert tare.convert(tmp_path / "in.parquet", tmp_path / "out.parquet", verify=False).streamed
+    assert tare.read(tmp_path / "out.parquet").to_pylist() == table.to_pylist()
+    with pytest.raises(Unsupported, match="several dictionaries"):
+        Dataset(table, name="x").save_part(tmp_path / "x")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import io
+from tare.categories import has_levels, has_order
 from tare.codec import Codec
 from tare.converting import batches as stream
 from tare.converting import changes, objects
 from tare.errors import EncodeError
-from tare.formats.columnar import has_levels
 from tare.r.losses import Loss
 from tare.scale.failures import LossRefused
 
@@ -114,8 +114,10 @@ def _notes(codec: Codec, size: int, *, left_out: bool, verify: str) -> list[str]
 def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec: Codec) -> int:
     import pyarrow as pa
 
-    # Of categories an Arrow file has one dictionary: the rows of a unit are few enough to be held together.
-    whole = codec.format_id == "arrow" and any(has_levels(kind) for kind in schema.types)
+    # An Arrow file has one dictionary of a category, and ordered levels have one order: the rows of a unit are few enough to be
+    # held together.
+    wanted = {"arrow": has_levels, "parquet": has_order}.get(codec.format_id)
+    whole = wanted is not None and any(map(wanted, schema.types))
     if whole or codec.format_id not in stream.WRITTEN or codec.library_name not in ("pyarrow", "orjson"):
         table = pa.Table.from_batches(list(rows), schema)
         with open(target, "xb") as file:
