@@ -14,7 +14,7 @@ from tare.datasets import csvs, csvstream, documents, encodings, views
 from tare.datasets.source import Source
 from tare.datasets.tables import arrow_errors
 from tare.errors import EncodeError, Malformed, Unsupported
-from tare.formats.columnar import row_groups_at_once
+from tare.formats.columnar import batches_of_groups
 
 if TYPE_CHECKING:
     from typing import Self
@@ -323,11 +323,10 @@ def _parquet(source: Source, columns: list[str] | None) -> Batches:
     def batches() -> Iterator[pa.RecordBatch]:
         with file, arrow_errors(source):
             rows = 0
-            for groups in row_groups_at_once(schema, range(file.metadata.num_row_groups)):
-                for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=columns):
-                    rows += batch.num_rows
-                    source.done = source.size * rows // max(file.metadata.num_rows, 1)
-                    yield batch
+            for batch in batches_of_groups(file, _BATCH_ROWS, columns=columns):
+                rows += batch.num_rows
+                source.done = source.size * rows // max(file.metadata.num_rows, 1)
+                yield batch
 
     return schema, batches()
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tare.datasets.source import Source, printable
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
+from tare.formats.columnar import read_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 __all__ = ["arrow_errors", "ends_with", "load_arrow", "load_orc", "load_parquet", "random_access"]
 
@@ -42,7 +42,7 @@ def load_parquet(
         meta = parquet.metadata
         _check_columns(source, parquet.schema_arrow, columns)
         if max_bytes is None or meta.num_row_groups == 0:
-            return _whole(parquet, columns), None
+            return read_groups(parquet, columns=columns), None
         groups = [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
         batches = _first_rows(parquet.iter_batches(_BATCH_ROWS, [0], columns), max_bytes)
         first = _table(batches, parquet.schema_arrow if columns is None else None)
@@ -50,21 +50,10 @@ def load_parquet(
         if first.num_rows < groups[0]:
             return first, _part("first rows", first.num_rows, meta.num_rows, source)
         if per_row * meta.num_rows <= max_bytes:
-            return _whole(parquet, columns), None
+            return read_groups(parquet, columns=columns), None
         chosen = _spread(groups, int(max_bytes / max(per_row, 1e-9)))
-        table = parquet.read_row_groups(chosen, columns=columns)
+        table = read_groups(parquet, chosen, columns)
         return table, _part("row groups", table.num_rows, meta.num_rows, source)
-
-
-def _whole(parquet: pq.ParquetFile, columns: list[str] | None) -> pa.Table:
-    """All rows. Categories within lists and structs are not read by Arrow from several row groups at once."""
-    import pyarrow as pa
-
-    try:
-        return parquet.read(columns=columns)
-    except pa.ArrowNotImplementedError:
-        groups = range(parquet.metadata.num_row_groups)
-        return pa.concat_tables([parquet.read_row_group(group, columns=columns) for group in groups])
 
 
 def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | None) -> tuple[pa.Table, Part]:

@@ -15,11 +15,13 @@ from tare.formats.base import Library, Option
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 __all__ = [
     "CHUNK_ROWS",
     "INFER_ROWS",
     "batches",
+    "batches_of_groups",
     "has_levels",
     "join",
     "levels",
@@ -27,6 +29,7 @@ __all__ = [
     "plain_name",
     "polars_library",
     "pyarrow_library",
+    "read_groups",
     "row_groups_at_once",
     "run_of_rows",
     "same_levels",
@@ -91,6 +94,40 @@ def row_groups_at_once(schema: pa.Schema, groups: Sequence[int]) -> list[list[in
     if any(has_levels(kind) and not pa.types.is_dictionary(kind) for kind in schema.types):
         return [[group] for group in groups]
     return [list(groups)]
+
+
+def read_groups(
+    file: pq.ParquetFile, groups: Sequence[int] | None = None, columns: list[str] | None = None
+) -> pa.Table:
+    """The rows of a Parquet file, or of some of its row groups, whatever their types are: see `row_groups_at_once`.
+
+    Args:
+        file: The file.
+        groups: Numbers of row groups; None for all.
+        columns: Names of columns; None for all.
+    """
+    import pyarrow as pa
+
+    known = list(range(file.num_row_groups) if groups is None else groups)
+    parts = row_groups_at_once(file.schema_arrow, known) if len(known) > 1 else [known]
+    if len(parts) < 2:
+        try:
+            return (
+                file.read(columns=columns) if groups is None else file.read_row_groups(known, columns=columns)
+            )
+        except pa.ArrowNotImplementedError:  # nor does it read more than 2 GiB of texts within lists at once
+            if len(known) < 2:
+                raise
+    return join([file.read_row_group(group, columns=columns) for group in known])
+
+
+def batches_of_groups(
+    file: pq.ParquetFile, rows: int, groups: Sequence[int] | None = None, columns: list[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """As `read_groups`, in batches of at most so many rows."""
+    known = range(file.num_row_groups) if groups is None else groups
+    for part in row_groups_at_once(file.schema_arrow, known):
+        yield from file.iter_batches(rows, row_groups=part, columns=columns)
 
 
 class _Shared:
