@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.datasets.source import Source, printable
@@ -11,7 +12,16 @@ from tare.formats.columnar import read_groups
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow_errors", "ends_with", "load_arrow", "load_orc", "load_parquet", "random_access"]
+__all__ = [
+    "arrow_errors",
+    "check_columns",
+    "ends_with",
+    "load_arrow",
+    "load_orc",
+    "load_parquet",
+    "places_of",
+    "random_access",
+]
 
 # Rows taken at a time when the first rows are all that fits.
 _BATCH_ROWS = 16_384
@@ -40,7 +50,7 @@ def load_parquet(
         pq.ParquetFile(file, page_checksum_verification=True) as parquet,
     ):
         meta = parquet.metadata
-        _check_columns(source, parquet.schema_arrow, columns)
+        check_columns(source, parquet.schema_arrow.names, columns)
         if max_bytes is None or meta.num_row_groups == 0:
             return read_groups(parquet, columns=columns), None
         groups = [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
@@ -74,9 +84,8 @@ def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | No
             ends_with(source, b"ARROW1", least=16)
             reader = ipc.open_file(file)
             table, part = _batches(source, reader, max_bytes)
-        _check_columns(source, table.schema, columns)
         if columns is not None:
-            table = table.select(columns)
+            table = table.select(places_of(source, table.schema, columns))
         table.validate(full=True)  # offsets and text of a foreign file are not to be trusted
         return table, part
 
@@ -92,7 +101,7 @@ def load_orc(source: Source, *, max_bytes: int | None, columns: list[str] | None
 
     with arrow_errors(source), random_access(source) as stored:
         file = orc.ORCFile(stored)
-        _check_columns(source, file.schema, columns)
+        check_columns(source, file.schema.names, columns)
         if max_bytes is None or file.nstripes < 2:
             return file.read(columns=columns), None
         first = file.read_stripe(0, columns=columns)
@@ -177,14 +186,34 @@ def _table(batches: list[Any], schema: Any) -> Any:
     return pa.Table.from_batches(batches, schema=None if schema is None else batches[0].schema)
 
 
-def _check_columns(source: Source, schema: Any, columns: list[str] | None) -> None:
-    missing = next((name for name in columns or () if name not in schema.names), None)
+def check_columns(source: Source, names: Sequence[str], columns: list[str] | None) -> None:
+    """Refuse a column that is not there.
+
+    Args:
+        source: The file.
+        names: What it has.
+        columns: What was asked for; None for all.
+
+    Raises:
+        UsageError: One of them is not there.
+    """
+    missing = next((name for name in columns or () if name not in names), None)
     if missing is not None:
         raise source.error(
             UsageError,
             f"it has no column {printable(missing, 40)!a}",
-            advice=f"It has {printable(', '.join(schema.names), 200)}.",
+            advice=f"It has {printable(', '.join(names), 200) or 'none'}.",
         )
+
+
+def places_of(source: Source, schema: pa.Schema, columns: Sequence[str]) -> list[int]:
+    """Where the columns stand that were asked for, all of a name that several have.
+
+    Raises:
+        UsageError: One of them is not there.
+    """
+    check_columns(source, schema.names, list(columns))
+    return [place for name in columns for place in schema.get_all_field_indices(name)]
 
 
 def random_access(source: Source) -> Any:
