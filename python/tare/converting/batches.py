@@ -15,6 +15,7 @@ from tare.datasets.source import Source
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
 from tare.formats.columnar import batches_of_groups
+from tare.kinds import rows_alone
 
 if TYPE_CHECKING:
     from typing import Self
@@ -75,6 +76,8 @@ def writer(file: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:
     import pyarrow as pa
 
     format, options = codec.format_id, codec.options
+    if not schema.names and format in ("csv", "parquet"):
+        raise Unsupported(f"{format} has no batches of rows without columns", format=format)
     if format == "parquet":
         from pyarrow import parquet
 
@@ -276,7 +279,8 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
 
     def batches() -> Iterator[pa.RecordBatch]:
         for rows in _records(source):
-            yield from pa.Table.from_pylist(rows, schema=schema).to_batches(_BATCH_ROWS)
+            table = pa.Table.from_pylist(rows, schema=schema) if schema.names else rows_alone(len(rows))
+            yield from table.to_batches(_BATCH_ROWS)
 
     return schema, batches()
 

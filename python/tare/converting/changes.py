@@ -131,6 +131,8 @@ def _without_own(table: pa.Table) -> pa.Table:
     def kept(found: Any) -> Any:
         return {key: value for key, value in (found or {}).items() if not key.startswith(b"tare:")}
 
+    if not table.num_columns:
+        return kinds.rows_alone(table.num_rows, kept(table.schema.metadata))
     fields = [field.with_metadata(kept(field.metadata)) for field in table.schema]
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, kept(table.schema.metadata)))
 
@@ -138,6 +140,8 @@ def _without_own(table: pa.Table) -> pa.Table:
 def _of_records(records: list[dict[str, Any]], names: list[str]) -> pa.Table:
     import pyarrow as pa
 
+    if not names:
+        return kinds.rows_alone(len(records))
     arrays = []
     for name in names:
         cells = [row.get(name) for row in records]

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tare.formats.base import Library, Option
+from tare.kinds import rows_alone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +26,7 @@ __all__ = [
     "has_levels",
     "join",
     "levels",
+    "need_columns",
     "one_dictionary",
     "plain_name",
     "polars_library",
@@ -61,7 +63,23 @@ def join(parts: list[pa.Table]) -> pa.Table:
     """The tables below each other, without a copy."""
     import pyarrow as pa
 
+    if parts and not parts[0].num_columns:
+        return rows_alone(sum(map(len, parts)), parts[0].schema.metadata)
     return pa.concat_tables(parts)
+
+
+def need_columns(table: Any) -> None:
+    """Refuse rows without a column, of which a format that counts rows by columns would keep none.
+
+    Args:
+        table: A table of Arrow's or a data frame of pandas.
+
+    Raises:
+        ValueError: There are some.
+    """
+    rows, columns = table.shape
+    if rows and not columns:
+        raise ValueError(f"the table has no column: that it has {rows:,} rows would be lost")
 
 
 def has_levels(kind: Any) -> bool:
@@ -196,13 +214,18 @@ def run_of_rows(tables: Iterable[pa.Table], start: int, count: int) -> pa.Table:
     found: list[pa.Table] = []
     for table in tables:
         if start < len(table) or not found:
-            piece = table.slice(start, count)
+            piece = table.slice(start, count) if table.num_columns else _some(table, start, count)
             found.append(piece)
             count -= len(piece)
         start = max(0, start - len(table))
         if count <= 0:
             break
     return join(found)
+
+
+def _some(table: pa.Table, start: int, count: int) -> pa.Table:
+    """Those rows of a table without columns, of which Arrow gives all."""
+    return rows_alone(max(0, min(count, len(table) - start)), table.schema.metadata)
 
 
 def plain_name(compression: str) -> str:

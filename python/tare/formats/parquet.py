@@ -13,6 +13,7 @@ from tare.formats.columnar import (
     batches,
     batches_of_groups,
     levels,
+    need_columns,
     one_dictionary,
     plain_name,
     polars_library,
@@ -56,6 +57,7 @@ def _encode_pyarrow(obj: pa.Table, *, compression: Any, level: int | None) -> by
 def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: Any, level: int | None) -> None:
     from pyarrow import parquet
 
+    need_columns(obj)
     parquet.write_table(one_dictionary(obj), sink, compression=compression, compression_level=level)
 
 

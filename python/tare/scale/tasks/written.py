@@ -115,7 +115,12 @@ def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec
 
     # Of categories an Arrow file has one dictionary: the rows of a unit are few enough to be held together.
     whole = codec.format_id == "arrow" and any(has_levels(kind) for kind in schema.types)
-    if whole or codec.format_id not in stream.WRITTEN or codec.library_name not in ("pyarrow", "orjson"):
+    if (
+        whole
+        or not schema.names
+        or codec.format_id not in stream.WRITTEN
+        or codec.library_name not in ("pyarrow", "orjson")
+    ):
         table = pa.Table.from_batches(list(rows), schema)
         with open(target, "xb") as file:
             codec.write(table, file)
