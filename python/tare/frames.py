@@ -37,6 +37,7 @@ __all__ = [
     "pandas_from_arrow",
     "plain",
     "polars_from_arrow",
+    "rows_alone",
     "with_nullable_types",
 ]
 
@@ -83,6 +84,8 @@ def with_nullable_types(table: pa.Table) -> pa.Table:
     """The table with word for pandas' own readers that nulls of whole numbers make no floats, and of no index."""
     dtypes = [str(_nullable_dtypes().get(kind, "object")) for kind in table.schema.types]
     told = json.dumps(_pandas_metadata(table.column_names, dtypes, []))
+    if not table.num_columns:
+        return rows_alone(table.num_rows, {"pandas": told})
     return table.replace_schema_metadata({"pandas": told})
 
 
@@ -113,8 +116,28 @@ def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
     if not counts or _NULLABLE.intersection(dtypes):
         rows = {"kind": "range", "name": None, "start": 0, "stop": len(frame), "step": 1}
         metadata = {"pandas": json.dumps(_pandas_metadata(names, dtypes, [rows] if counts else levels))}
-    table = pa.Table.from_arrays(arrays, names=names) if arrays else pa.table({})
+    if not arrays:
+        return rows_alone(len(frame), metadata)
+    table = pa.Table.from_arrays(arrays, names=names)
     return table.replace_schema_metadata(metadata)
+
+
+def rows_alone(count: int, metadata: Any = None) -> pa.Table:
+    """A table of so many rows and no column, which Arrow makes of no list of columns.
+
+    Nor does it keep their number when such a table gets another schema or is sliced.
+
+    Args:
+        count: How many rows.
+        metadata: Of the schema.
+
+    >>> rows_alone(3, {"a": "b"}).shape
+    (3, 0)
+    """
+    import pyarrow as pa
+
+    batch = pa.record_batch({"": pa.nulls(count)}).select([])
+    return pa.Table.from_batches([batch.replace_schema_metadata(metadata)])
 
 
 def polars_from_arrow(table: pa.Table) -> pl.DataFrame:

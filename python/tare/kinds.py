@@ -26,13 +26,23 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import EncodeError, Unsupported, UsageError
+from tare.frames import rows_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pyarrow as pa
 
-__all__ = ["MEMORY_KINDS", "column_of", "convert", "count_items", "kind_of", "memory_kind", "resident_bytes"]
+__all__ = [
+    "MEMORY_KINDS",
+    "column_of",
+    "convert",
+    "count_items",
+    "kind_of",
+    "memory_kind",
+    "resident_bytes",
+    "rows_alone",
+]
 
 MEMORY_KINDS = ("python", "records", "columns", "arrow", "pandas", "polars", "numpy")
 _MOST_DEPTH = 100
@@ -179,7 +189,9 @@ def _to_arrow(obj: Any, now: str) -> pa.Table:
 
         return arrow_from_polars(obj)
     if now == "records":
-        obj = _columns_of(obj)
+        rows, obj = len(obj), _columns_of(obj)
+        if rows and not obj:
+            return rows_alone(rows)
     elif now != "columns":
         raise Unsupported(
             f"a value of type {type(obj).__name__} is not a table: expected rows, columns or a data frame"
@@ -282,6 +294,8 @@ def _from_arrow(table: pa.Table, to: str) -> Any:
         from tare.frames import polars_from_arrow
 
         return polars_from_arrow(table)
+    if to == "columns" and table.num_rows and not names:
+        raise Unsupported(f"the table has no column: that it has {table.num_rows:,} rows would be lost")
     columns = {name: _values(name, table.column(name)) for name in names}
     return columns if to == "columns" else _records_of(columns, table.num_rows)
 

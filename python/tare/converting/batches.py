@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tare.codec import Codec
 from tare.datasets import csvs, csvstream, documents, encodings, views
 from tare.datasets.source import Source
-from tare.datasets.tables import arrow_errors
+from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
-from tare.formats.columnar import row_groups_at_once
+from tare.formats.columnar import batches_of_groups
+from tare.kinds import rows_alone
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,6 +42,7 @@ def reader(source: Source, *, columns: list[str] | None = None) -> Batches:
         Truncated, Malformed: Not what the format says.
         EncodeError: NDJSON whose values have no common type.
         Unsupported: The format, or this text, cannot be read batch by batch.
+        UsageError: There is no such column.
     """
     if source.format == "csv":
         return _csv(source, columns)
@@ -74,6 +76,8 @@ def writer(file: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:
     import pyarrow as pa
 
     format, options = codec.format_id, codec.options
+    if not schema.names and format in ("csv", "parquet"):
+        raise Unsupported(f"{format} has no batches of rows without columns", format=format)
     if format == "parquet":
         from pyarrow import parquet
 
@@ -271,11 +275,12 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
                 format="ndjson",
             ) from error
     if columns is not None:
-        schema = pa.schema([schema.field(name) for name in columns])
+        schema = _chosen(schema, places_of(source, schema, list(dict.fromkeys(columns))))
 
     def batches() -> Iterator[pa.RecordBatch]:
         for rows in _records(source):
-            yield from pa.Table.from_pylist(rows, schema=schema).to_batches(_BATCH_ROWS)
+            table = pa.Table.from_pylist(rows, schema=schema) if schema.names else rows_alone(len(rows))
+            yield from table.to_batches(_BATCH_ROWS)
 
     return schema, batches()
 
@@ -308,6 +313,12 @@ def _whole(source: Source, end_of: Callable[[bytes], int]) -> Iterator[bytes]:
         yield rest
 
 
+def _chosen(schema: pa.Schema, places: list[int]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([schema.field(place) for place in places], metadata=cast(Any, schema.metadata))
+
+
 def _parquet(source: Source, columns: list[str] | None) -> Batches:
     import pyarrow as pa
     from pyarrow import parquet
@@ -318,16 +329,16 @@ def _parquet(source: Source, columns: list[str] | None) -> Batches:
         )
         schema = file.schema_arrow
     if columns is not None:
-        schema = pa.schema([schema.field(name) for name in columns], metadata=cast(Any, schema.metadata))
+        columns = list(dict.fromkeys(columns))
+        schema = _chosen(schema, places_of(source, schema, columns))
 
     def batches() -> Iterator[pa.RecordBatch]:
         with file, arrow_errors(source):
             rows = 0
-            for groups in row_groups_at_once(schema, range(file.metadata.num_row_groups)):
-                for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=columns):
-                    rows += batch.num_rows
-                    source.done = source.size * rows // max(file.metadata.num_rows, 1)
-                    yield batch
+            for batch in batches_of_groups(file, _BATCH_ROWS, columns=columns):
+                rows += batch.num_rows
+                source.done = source.size * rows // max(file.metadata.num_rows, 1)
+                yield batch
 
     return schema, batches()
 
@@ -344,14 +355,17 @@ def _arrow(source: Source, columns: list[str] | None) -> Batches:
         )
         stream = not source.head.startswith(b"ARROW1")
         opened: Any = ipc.open_stream(file) if stream else ipc.open_file(file)
-    schema = opened.schema if columns is None else pa.schema([opened.schema.field(name) for name in columns])
+    schema = opened.schema
+    places = None if columns is None else places_of(source, schema, columns)
+    if places is not None:
+        schema = _chosen(schema, places)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with file, arrow_errors(source):
             found = opened if stream else (opened.get_batch(k) for k in range(opened.num_record_batches))
             for number, batch in enumerate(found, 1):
                 source.done = file.tell() if stream else source.size * number // opened.num_record_batches
-                chosen = batch if columns is None else batch.select(columns)
+                chosen = batch if places is None else batch.select(places)
                 chosen.validate(full=True)
                 yield chosen
 

@@ -14,11 +14,22 @@ if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.fidelity.comparison import Comparison
 
-__all__ = ["document_changes", "table_changes", "type_losses"]
+__all__ = ["document_changes", "has_arrows_types", "table_changes", "type_losses"]
 
 _MOST = 20
+_HAVE_ARROWS_TYPES = ("arrow", "parquet")
 _HOLD_MAPS = ("arrow", "parquet", "orc")
 _MOST_OF_TABLES = 10_000  # kinds of change are not told apart beyond
+
+
+def has_arrows_types(codec: Codec) -> bool:
+    """Whether Arrow itself writes the format, and notes its types there: other libraries write it by types of their own.
+
+    >>> from tare.codec import Codec
+    >>> [has_arrows_types(Codec.parse(one)) for one in ("parquet", "arrow", "parquet:fastparquet", "arrow:polars", "csv")]
+    [True, True, False, False, False]
+    """
+    return codec.format_id in _HAVE_ARROWS_TYPES and codec.library_name == "pyarrow"
 
 
 def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
@@ -48,16 +59,16 @@ def _keeps_order(codec: Codec, ordered: list[Any]) -> bool:
 
     values = [kind.value_type for kind in ordered]
     text = all(pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in values)
-    own = codec.library_name == "pyarrow"
+    own = has_arrows_types(codec)
     return (
         _is_kept_whole(codec)
-        or (codec.format_id == "arrow" and own)
-        or (text and (objects.writes(codec) or (codec.format_id == "parquet" and own)))
+        or (own and codec.format_id == "arrow")
+        or (text and (own or objects.writes(codec)))
     )
 
 
 def _keeps_maps(codec: Codec) -> bool:
-    """Or tells of them itself, as what writes R's files does."""
+    """Each library of those formats does or refuses them; what writes R's files tells of them itself."""
     return codec.format_id in _HOLD_MAPS or _is_kept_whole(codec) or objects.writes(codec)
 
 
@@ -120,6 +131,8 @@ def _without_own(table: pa.Table) -> pa.Table:
     def kept(found: Any) -> Any:
         return {key: value for key, value in (found or {}).items() if not key.startswith(b"tare:")}
 
+    if not table.num_columns:
+        return kinds.rows_alone(table.num_rows, kept(table.schema.metadata))
     fields = [field.with_metadata(kept(field.metadata)) for field in table.schema]
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, kept(table.schema.metadata)))
 
@@ -127,6 +140,8 @@ def _without_own(table: pa.Table) -> pa.Table:
 def _of_records(records: list[dict[str, Any]], names: list[str]) -> pa.Table:
     import pyarrow as pa
 
+    if not names:
+        return kinds.rows_alone(len(records))
     arrays = []
     for name in names:
         cells = [row.get(name) for row in records]

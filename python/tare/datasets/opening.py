@@ -7,6 +7,7 @@ from typing import Any
 
 from tare.datasets import csvload, documents, robjects, tables
 from tare.datasets.source import Source, free_memory
+from tare.datasets.tables import check_columns, places_of
 from tare.datasets.views import NOTE, without_views
 from tare.errors import Limit
 
@@ -97,13 +98,15 @@ def _document(source: Source, options: Options) -> Loaded:
     if kinds.kind_of(value) == "table" or formats.get(source.format).kinds == {"table"}:
         value = kinds.convert(value, "arrow")
         if options.columns is not None:
-            value = _select(source, value, options.columns)
+            value = value.select(places_of(source, value.schema, options.columns))
         return Loaded(value, "table", _first("first rows", value.num_rows, share), source.notes)
     if (
         options.columns is not None
         and isinstance(value, list)
         and all(isinstance(row, dict) for row in value)
     ):
+        if value and share >= 1.0:  # the rest of a part may have it
+            check_columns(source, list(dict.fromkeys(name for row in value for name in row)), options.columns)
         value = [{name: row[name] for name in options.columns if name in row} for row in value]
     items = len(value) if isinstance(value, list) else 1
     partial = _first("first rows", items, share)
@@ -123,17 +126,6 @@ def _robject(source: Source, options: Options) -> Loaded:
         losses=options.losses,
     )
     return Loaded(value, kinds.kind_of(value), None, source.notes)
-
-
-def _select(source: Source, table: Any, columns: list[str]) -> Any:
-    missing = [name for name in columns if name not in table.column_names]
-    if missing:
-        from tare.errors import UsageError
-
-        raise source.error(
-            UsageError, f"it has no column {missing[0][:60]!a}", advice="`tare inspect` lists them."
-        )
-    return table.select(columns)
 
 
 def _first(rule: str, rows: int, share: float) -> dict[str, Any] | None:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.datasets.source import Source, printable
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
+from tare.formats.columnar import read_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-__all__ = ["arrow_errors", "ends_with", "load_arrow", "load_orc", "load_parquet", "random_access"]
+__all__ = [
+    "arrow_errors",
+    "check_columns",
+    "ends_with",
+    "load_arrow",
+    "load_orc",
+    "load_parquet",
+    "places_of",
+    "random_access",
+]
 
 # Rows taken at a time when the first rows are all that fits.
 _BATCH_ROWS = 16_384
@@ -40,9 +50,9 @@ def load_parquet(
         pq.ParquetFile(file, page_checksum_verification=True) as parquet,
     ):
         meta = parquet.metadata
-        _check_columns(source, parquet.schema_arrow, columns)
+        check_columns(source, parquet.schema_arrow.names, columns)
         if max_bytes is None or meta.num_row_groups == 0:
-            return _whole(parquet, columns), None
+            return read_groups(parquet, columns=columns), None
         groups = [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
         batches = _first_rows(parquet.iter_batches(_BATCH_ROWS, [0], columns), max_bytes)
         first = _table(batches, parquet.schema_arrow if columns is None else None)
@@ -50,21 +60,10 @@ def load_parquet(
         if first.num_rows < groups[0]:
             return first, _part("first rows", first.num_rows, meta.num_rows, source)
         if per_row * meta.num_rows <= max_bytes:
-            return _whole(parquet, columns), None
+            return read_groups(parquet, columns=columns), None
         chosen = _spread(groups, int(max_bytes / max(per_row, 1e-9)))
-        table = parquet.read_row_groups(chosen, columns=columns)
+        table = read_groups(parquet, chosen, columns)
         return table, _part("row groups", table.num_rows, meta.num_rows, source)
-
-
-def _whole(parquet: pq.ParquetFile, columns: list[str] | None) -> pa.Table:
-    """All rows. Categories within lists and structs are not read by Arrow from several row groups at once."""
-    import pyarrow as pa
-
-    try:
-        return parquet.read(columns=columns)
-    except pa.ArrowNotImplementedError:
-        groups = range(parquet.metadata.num_row_groups)
-        return pa.concat_tables([parquet.read_row_group(group, columns=columns) for group in groups])
 
 
 def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | None) -> tuple[pa.Table, Part]:
@@ -85,9 +84,8 @@ def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | No
             ends_with(source, b"ARROW1", least=16)
             reader = ipc.open_file(file)
             table, part = _batches(source, reader, max_bytes)
-        _check_columns(source, table.schema, columns)
         if columns is not None:
-            table = table.select(columns)
+            table = table.select(places_of(source, table.schema, columns))
         table.validate(full=True)  # offsets and text of a foreign file are not to be trusted
         return table, part
 
@@ -103,7 +101,7 @@ def load_orc(source: Source, *, max_bytes: int | None, columns: list[str] | None
 
     with arrow_errors(source), random_access(source) as stored:
         file = orc.ORCFile(stored)
-        _check_columns(source, file.schema, columns)
+        check_columns(source, file.schema.names, columns)
         if max_bytes is None or file.nstripes < 2:
             return file.read(columns=columns), None
         first = file.read_stripe(0, columns=columns)
@@ -188,14 +186,34 @@ def _table(batches: list[Any], schema: Any) -> Any:
     return pa.Table.from_batches(batches, schema=None if schema is None else batches[0].schema)
 
 
-def _check_columns(source: Source, schema: Any, columns: list[str] | None) -> None:
-    missing = next((name for name in columns or () if name not in schema.names), None)
+def check_columns(source: Source, names: Sequence[str], columns: list[str] | None) -> None:
+    """Refuse a column that is not there.
+
+    Args:
+        source: The file.
+        names: What it has.
+        columns: What was asked for; None for all.
+
+    Raises:
+        UsageError: One of them is not there.
+    """
+    missing = next((name for name in columns or () if name not in names), None)
     if missing is not None:
         raise source.error(
             UsageError,
             f"it has no column {printable(missing, 40)!a}",
-            advice=f"It has {printable(', '.join(schema.names), 200)}.",
+            advice=f"It has {printable(', '.join(names), 200) or 'none'}.",
         )
+
+
+def places_of(source: Source, schema: pa.Schema, columns: Sequence[str]) -> list[int]:
+    """Where the columns stand that were asked for, all of a name that several have.
+
+    Raises:
+        UsageError: One of them is not there.
+    """
+    check_columns(source, schema.names, list(columns))
+    return [place for name in columns for place in schema.get_all_field_indices(name)]
 
 
 def random_access(source: Source) -> Any:

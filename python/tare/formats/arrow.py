@@ -17,6 +17,7 @@ from tare.formats.columnar import (
     plain_name,
     polars_library,
     pyarrow_library,
+    run_of_rows,
     written,
 )
 
@@ -71,8 +72,8 @@ def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Ta
     """Those rows, copied out: of uncompressed bytes nothing else is touched."""
     import pyarrow as pa
 
-    part = _read_pyarrow(data, None).slice(start, count)
-    return part.take(pa.array(range(len(part)), pa.int64()))
+    part = run_of_rows([_read_pyarrow(data, None)], start, count)
+    return part if not part.num_columns else part.take(pa.array(range(len(part)), pa.int64()))
 
 
 def _open_pyarrow(data: Buffer, **options: Any) -> pa.Table:

@@ -13,19 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 from tare.categories import has_levels
 from tare.formats.base import Library, Option
+from tare.kinds import rows_alone
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 __all__ = [
     "CHUNK_ROWS",
     "INFER_ROWS",
     "batches",
+    "batches_of_groups",
     "join",
     "levels",
+    "need_columns",
     "plain_name",
     "polars_library",
     "pyarrow_library",
+    "read_groups",
     "row_groups_at_once",
     "run_of_rows",
     "written",
@@ -56,7 +61,23 @@ def join(parts: list[pa.Table]) -> pa.Table:
     """The tables below each other, without a copy."""
     import pyarrow as pa
 
+    if parts and not parts[0].num_columns:
+        return rows_alone(sum(map(len, parts)), parts[0].schema.metadata)
     return pa.concat_tables(parts)
+
+
+def need_columns(table: Any) -> None:
+    """Refuse rows without a column, of which a format that counts rows by columns would keep none.
+
+    Args:
+        table: A table of Arrow's or a data frame of pandas.
+
+    Raises:
+        ValueError: There are some.
+    """
+    rows, columns = table.shape
+    if rows and not columns:
+        raise ValueError(f"the table has no column: that it has {rows:,} rows would be lost")
 
 
 def row_groups_at_once(schema: pa.Schema, groups: Sequence[int]) -> list[list[int]]:
@@ -73,6 +94,40 @@ def row_groups_at_once(schema: pa.Schema, groups: Sequence[int]) -> list[list[in
     return [list(groups)]
 
 
+def read_groups(
+    file: pq.ParquetFile, groups: Sequence[int] | None = None, columns: list[str] | None = None
+) -> pa.Table:
+    """The rows of a Parquet file, or of some of its row groups, whatever their types are: see `row_groups_at_once`.
+
+    Args:
+        file: The file.
+        groups: Numbers of row groups; None for all.
+        columns: Names of columns; None for all.
+    """
+    import pyarrow as pa
+
+    known = list(range(file.num_row_groups) if groups is None else groups)
+    parts = row_groups_at_once(file.schema_arrow, known) if len(known) > 1 else [known]
+    if len(parts) < 2:
+        try:
+            return (
+                file.read(columns=columns) if groups is None else file.read_row_groups(known, columns=columns)
+            )
+        except pa.ArrowNotImplementedError:  # nor does it read more than 2 GiB of texts within lists at once
+            if len(known) < 2:
+                raise
+    return join([file.read_row_group(group, columns=columns) for group in known])
+
+
+def batches_of_groups(
+    file: pq.ParquetFile, rows: int, groups: Sequence[int] | None = None, columns: list[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """As `read_groups`, in batches of at most so many rows."""
+    known = range(file.num_row_groups) if groups is None else groups
+    for part in row_groups_at_once(file.schema_arrow, known):
+        yield from file.iter_batches(rows, row_groups=part, columns=columns)
+
+
 def run_of_rows(tables: Iterable[pa.Table], start: int, count: int) -> pa.Table:
     """Rows ``start`` to ``start + count`` of tables below each other; later ones are not asked for.
 
@@ -84,13 +139,18 @@ def run_of_rows(tables: Iterable[pa.Table], start: int, count: int) -> pa.Table:
     found: list[pa.Table] = []
     for table in tables:
         if start < len(table) or not found:
-            piece = table.slice(start, count)
+            piece = table.slice(start, count) if table.num_columns else _some(table, start, count)
             found.append(piece)
             count -= len(piece)
         start = max(0, start - len(table))
         if count <= 0:
             break
     return join(found)
+
+
+def _some(table: pa.Table, start: int, count: int) -> pa.Table:
+    """Those rows of a table without columns, of which Arrow gives all."""
+    return rows_alone(max(0, min(count, len(table) - start)), table.schema.metadata)
 
 
 def plain_name(compression: str) -> str:

@@ -20,6 +20,7 @@ from tare.formats.columnar import (
     INFER_ROWS,
     batches,
     join,
+    need_columns,
     polars_library,
     pyarrow_library,
     run_of_rows,
@@ -134,6 +135,7 @@ def _join_stdlib(parts: list[dict[str, list[str]]]) -> dict[str, list[str]]:
 
 
 def _encode_pandas(obj: pd.DataFrame, *, delimiter: str, engine: str) -> bytes:
+    need_columns(obj)
     text: str = obj.to_csv(sep=_CHARACTERS[delimiter], index=False)
     return text.encode()
 
@@ -226,6 +228,7 @@ def _parse_options(delimiter: str, newlines: bool) -> pa_csv.ParseOptions:
 def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) -> None:
     from pyarrow import csv
 
+    need_columns(obj)
     csv.write_csv(obj, file, csv.WriteOptions(delimiter=_CHARACTERS[delimiter]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.columnar import batches, plain_name, run_of_rows, written
+from tare.formats.columnar import batches, need_columns, plain_name, run_of_rows, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +18,7 @@ _COMPRESSION = Option("none", ("none", "snappy", "zlib", "lz4", "zstd"), "Compre
 def _encode(obj: pa.Table, *, compression: str) -> bytes:
     from pyarrow import orc
 
+    need_columns(obj)  # Arrow's writer crashes
     name: Any = plain_name(compression)
     return written(lambda sink: orc.write_table(obj, sink, compression=name))
 

@@ -12,10 +12,13 @@ from tare.formats.base import Buffer, Format, Library, Option
 from tare.formats.columnar import (
     CHUNK_ROWS,
     batches,
+    batches_of_groups,
     levels,
+    need_columns,
     plain_name,
     polars_library,
     pyarrow_library,
+    read_groups,
     run_of_rows,
     written,
 )
@@ -54,6 +57,7 @@ def _encode_pyarrow(obj: pa.Table, *, compression: Any, level: int | None) -> by
 def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: Any, level: int | None) -> None:
     from pyarrow import parquet
 
+    need_columns(obj)
     parquet.write_table(one_dictionary(obj), sink, compression=compression, compression_level=level)
 
 
@@ -70,7 +74,7 @@ def _read_pyarrow(data: Buffer, columns: list[str] | None) -> pa.Table:
     from pyarrow import parquet
 
     with parquet.ParquetFile(pa.BufferReader(data)) as file:
-        return file.read(columns=columns)
+        return read_groups(file, columns=columns)
 
 
 def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
@@ -85,7 +89,7 @@ def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Ta
             start -= sizes[group]
             group += 1
         groups = list(range(group, len(sizes)))
-        return run_of_rows(batches(file.iter_batches(CHUNK_ROWS, row_groups=groups)), start, count)
+        return run_of_rows(batches(batches_of_groups(file, CHUNK_ROWS, groups)), start, count)
 
 
 def _open_pyarrow(data: Buffer, **options: Any) -> Any:
@@ -102,7 +106,7 @@ def _check(data: Buffer) -> None:
     from pyarrow import parquet
 
     with parquet.ParquetFile(pa.BufferReader(data)) as file:
-        rows = sum(batch.num_rows for batch in file.iter_batches())
+        rows = sum(batch.num_rows for batch in batches_of_groups(file, CHUNK_ROWS))
         if rows != file.metadata.num_rows:
             raise ValueError(f"{rows} rows where the footer says {file.metadata.num_rows}")
 

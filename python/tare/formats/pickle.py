@@ -13,6 +13,7 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Option, Stream
+from tare.formats.columnar import need_columns
 from tare.formats.scalars import NATIVE, ORIENT, parts_of
 
 __all__ = ["FORMAT"]
@@ -53,6 +54,11 @@ def _read(file: BinaryIO, *, impl: str, protocol: int, orient: str) -> Iterator[
 
 def _encode_object(obj: Any, *, protocol: int) -> bytes:
     return stdlib_pickle.dumps(obj, protocol)
+
+
+def _encode_table(obj: Any, *, protocol: int) -> bytes:
+    need_columns(obj)
+    return _encode_object(obj, protocol=protocol)
 
 
 def _decode_object(data: Buffer, *, protocol: int) -> Any:
@@ -106,7 +112,7 @@ FORMAT = Format(
         Library(
             name="pyarrow",
             native={"table": "arrow"},
-            encode=_encode_object,
+            encode=_encode_table,
             decode=_decode_object,
             modules=("pyarrow",),
             distribution="pyarrow",

@@ -8,6 +8,8 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
+from tare.formats.columnar import CHUNK_ROWS, batches_of_groups
+
 __all__ = ["items_of", "touch"]
 
 
@@ -32,7 +34,7 @@ def touch(value: Any) -> int:
         return sum(_touch_series(value.iloc[:, i]) for i in range(value.shape[1]))
     if home == "pyarrow":
         if hasattr(value, "iter_batches"):  # a Parquet file of which the footer alone was read
-            return sum(map(_touch_arrow, value.iter_batches()))
+            return sum(map(_touch_arrow, batches_of_groups(value, CHUNK_ROWS)))
         return _touch_arrow(value)
     return _touch_document(value)
 

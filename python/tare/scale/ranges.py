@@ -19,7 +19,7 @@ from tare._tare import NdjsonReader
 from tare.datasets import documents
 from tare.datasets.views import plain_batches
 from tare.errors import Malformed, TareError, Truncated, Unsupported
-from tare.formats.columnar import row_groups_at_once
+from tare.formats.columnar import batches_of_groups
 from tare.scale.widening import no_type_of, widened
 
 if TYPE_CHECKING:
@@ -254,8 +254,7 @@ def _row_groups(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, 
 
     def batches() -> Iterator[pa.RecordBatch]:
         with file:
-            for groups in row_groups_at_once(file.schema_arrow, range(start, end)):
-                yield from file.iter_batches(_BATCH_ROWS, row_groups=groups)
+            yield from batches_of_groups(file, _BATCH_ROWS, range(start, end))
 
     return file.schema_arrow, batches()
 

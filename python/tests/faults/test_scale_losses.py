@@ -169,3 +169,60 @@ def test_data_only_is_refused_where_nothing_is_of_r(tmp_path: Path, to: str, how
     report = scale.convert(source, str(tmp_path / "out"), **more, **how, **HOW)
     assert classes(report) == {("input", "UsageError")}
     assert tree(tmp_path / "out") == []
+
+
+def in_batches(path: Path, table: pa.Table) -> None:
+    with pa.ipc.new_file(str(path), table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=len(table) // 4):
+            writer.write_batch(batch)
+
+
+@pytest.mark.parametrize("how", [{"split": 70_000}, {"partition": "k"}])
+def test_what_another_library_of_parquet_makes_text_of_is_refused(
+    tmp_path: Path, how: dict[str, Any]
+) -> None:
+    """Arrow keeps every type of its own in Parquet. fastparquet makes JSON text of structs."""
+    rows = [{"a": n, "t": "x" * 50} for n in range(4000)]
+    in_batches(tmp_path / "a.arrow", pa.table({"k": [n % 2 for n in range(4000)], "l": pa.array(rows)}))
+    source, codec = str(tmp_path / "a.arrow"), "parquet:fastparquet"
+    for chosen in ({}, how):
+        report = scale.convert(source, str(tmp_path / "no"), to=codec, **chosen, **HOW)
+        assert (classes(report), tree(tmp_path / "no")) == ({("loss", "LossRefused")}, [])
+    taken = scale.convert(source, str(tmp_path / "out"), to=codec, on_loss="allow", **how, **HOW)
+    assert (taken.ok, {one["verdict"] for one in taken.changes}) == (True, {"lossy"})
+
+
+@pytest.mark.parametrize(
+    ("codec", "name", "told"),
+    [
+        ("parquet:fastparquet", "h", {"halffloat comes back as float"}),
+        ("parquet:duckdb", "z", {"timestamp[us, tz=Europe/Berlin] comes back as timestamp[us, tz=UTC]"}),
+        ("parquet:polars", "t", {"string comes back as large_string"}),
+        ("parquet", "h", set()),
+        ("arrow", "z", set()),
+    ],
+)
+def test_types_that_another_library_changes_are_told_of_parts(
+    tmp_path: Path, codec: str, name: str, told: set[str]
+) -> None:
+    held = {
+        "h": pa.array([1.5] * 400, pa.float16()),
+        "t": pa.array(["x"] * 400),
+        "z": pa.array([1_700_000_000_000_000 + n for n in range(400)], pa.timestamp("us", "Europe/Berlin")),
+    }
+    in_batches(tmp_path / "a.arrow", pa.table({"b": [2**62] * 400, name: held[name]}))
+    for split in ("off", 1000):
+        out = tmp_path / f"{split}"
+        report = scale.convert(str(tmp_path / "a.arrow"), str(out), to=codec, split=split, **HOW)
+        assert (report.ok, len(tree(out))) == (True, 1 if split == "off" else 4)
+        assert {one["what"] for one in report.changes} == told
+
+
+@pytest.mark.parametrize("codec", ["ndjson:msgspec", "ndjson:polars", "json:msgspec", "ndjson"])
+@pytest.mark.usefixtures("large")
+def test_numbers_that_are_none_are_refused_of_large_parts(tmp_path: Path, codec: str) -> None:
+    """Each library that writes null for them is known."""
+    in_batches(tmp_path / "a.arrow", pa.table({"x": [float("nan")] * 400, "k": list(range(400))}))
+    how: dict[str, Any] = {"split": 2000, "options": {"columns": "x,k"}}  # rows, not documents
+    report = scale.convert(str(tmp_path / "a.arrow"), str(tmp_path / "out"), to=codec, **how, **HOW)
+    assert (classes(report), tree(tmp_path / "out")) == ({("loss", "LossRefused")}, [])

@@ -487,7 +487,7 @@ def test_a_plan_cannot_allow_code(tmp_path: Path) -> None:
     """Who runs it can."""
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
-    (folder / "x.pickle").write_bytes(pickle.dumps(pa.table({"a": [1]})))
+    (folder / "x.pickle").write_bytes(pickle.dumps(pa.table({"a": [1], "b": [2]})))
     plan = scale.plan_convert(str(folder), str(out), to="parquet")
     report = scale.run(plan, executor="inline")
     assert report.failures[0]["error"]["kind"] == "NotTrusted"

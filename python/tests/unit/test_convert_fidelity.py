@@ -147,7 +147,13 @@ def test_an_order_is_kept_or_told_whether_or_not_it_is_read_back(tmp_path, level
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
-@pytest.mark.parametrize("codec", ["ndjson", "msgpack", "rds", "arrow", "pickle:pyarrow", "pickle:pandas"])
+@pytest.mark.parametrize(
+    "codec",
+    [
+        "ndjson", "msgpack", "rds", "arrow", "arrow:polars", "parquet:polars", "parquet:duckdb", "pickle:pyarrow",
+        "pickle:pandas",
+    ],
+)  # fmt: skip
 def test_maps_are_judged_alike_whether_or_not_they_are_read_back(tmp_path, kind, codec):
     pairs = [[("a", "x" if kind == pa.string() else 1)], None, []]
     table = pa.table({"n": [1, 2, 3], "m": pa.array(pairs, pa.map_(pa.string(), kind))})

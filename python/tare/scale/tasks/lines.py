@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tare import io, kinds
 from tare._tare import NdjsonReader
 from tare.codec import Codec
+from tare.converting import changes
 from tare.datasets import documents
 from tare.datasets.source import Source, find
 from tare.errors import TareError
@@ -33,7 +34,6 @@ __all__ = ["are_lines", "converted", "goes_in_blocks", "may_be_lines", "need_of_
 
 _NEED_BYTES = 256 << 20  # of a process, however large the file is; lines are far shorter than that
 _WHOLE_FACTOR = 11  # of the text, where its values are Python's all at once
-_FORMATS = ("parquet", "arrow")  # they hold every type that lines of JSON have
 _BLOCK_BYTES = 4 << 20
 _GROUP_BYTES = 16 << 20
 _GROUP_ROWS = 131_072
@@ -51,8 +51,7 @@ def goes_in_blocks(write: str, options: Mapping[str, Any], verify: str = "size")
     """
     codec = Codec.parse(write)
     return (
-        codec.format_id in _FORMATS
-        and codec.library_name == "pyarrow"
+        changes.has_arrows_types(codec)  # which are more than lines of JSON have
         and codec.peer is None
         and verify != "decode"
         and not options.keys() - {"tare"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tare.errors import UsageError
+from tare.kinds import rows_alone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +55,11 @@ def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     ends = np.cumsum(np.bincount(group, minlength=len(ordered))) if ordered else np.zeros(0, np.int64)
     start = 0
     for name, end in zip(ordered, ends.tolist(), strict=True):
-        yield name, sorted_rows.slice(start, end - start)
+        count = end - start
+        if rest.num_columns:
+            yield name, sorted_rows.slice(start, count)
+        else:
+            yield name, rows_alone(count, rest.schema.metadata)
         start = end
 
 

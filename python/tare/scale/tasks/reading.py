@@ -114,9 +114,10 @@ def _selected(found: Rows, names: list[str]) -> Rows:
     if missing:
         known = ", ".join(found.schema.names)[:200]
         raise UsageError(f"there is no column {missing[0]!r}: there are {known}")
-    fields = [found.schema.field(name) for name in names]
+    places = [place for name in names for place in found.schema.get_all_field_indices(name)]
+    fields = [found.schema.field(place) for place in places]
     schema = pa.schema(fields, metadata=cast(Any, found.schema.metadata))
-    batches = (batch.select(names) for batch in found.batches)
+    batches = (batch.select(places) for batch in found.batches)
     return Rows(schema, batches, found.counted, found.losses, found.notes)
 
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Written", "write_rows"]
 
-_EXACT = ("arrow", "parquet")
-_NO_NAN = ("ndjson", "json")
+_NULL_FOR_NAN = {"json": ("msgspec", "orjson"), "ndjson": ("msgspec", "orjson", "polars")}
 _NESTED_DEPTH = 8
 
 
@@ -56,8 +55,8 @@ def write_rows(
     """Write rows, batch by batch where the format can be written so, else as one table.
 
     What is written is read back and compared by the rule of `tare.convert`: below 64 MiB of rows, or when
-    `verify` is ``decode``. Parquet and Arrow hold plain types as they are; nothing is read back there then. What
-    a format of R does not hold, its writer tells of every value, however many there are.
+    `verify` is ``decode``. Parquet and Arrow hold plain types as they are, if Arrow writes them; nothing is read
+    back there then. What a format of R does not hold, its writer tells of every value, however many there are.
 
     Args:
         found: The schema and the rows.
@@ -77,7 +76,7 @@ def write_rows(
     import pyarrow as pa
 
     schema, rows = found
-    exact = verify != "decode" and codec.format_id in _EXACT and all(map(_is_plain, schema.types))
+    exact = verify != "decode" and changes.has_arrows_types(codec) and all(map(_is_plain, schema.types))
     keep = _Kept(schema, None if verify == "decode" else 0 if exact else io.VERIFY_BYTES)
     try:
         passing = keep.passing(rows, _lost_floats(codec))
@@ -118,7 +117,12 @@ def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec
     # held together.
     wanted = {"arrow": has_levels, "parquet": has_order}.get(codec.format_id)
     whole = wanted is not None and any(map(wanted, schema.types))
-    if whole or codec.format_id not in stream.WRITTEN or codec.library_name not in ("pyarrow", "orjson"):
+    if (
+        whole
+        or not schema.names
+        or codec.format_id not in stream.WRITTEN
+        or codec.library_name not in ("pyarrow", "orjson")
+    ):
         table = pa.Table.from_batches(list(rows), schema)
         with open(target, "xb") as file:
             codec.write(table, file)
@@ -190,7 +194,7 @@ def _refusal(lossy: list[dict[str, Any]], codec: Codec, name: str) -> LossRefuse
 
 
 def _lost_floats(codec: Codec) -> bool:
-    return codec.format_id in _NO_NAN and codec.library_name == "orjson"
+    return codec.library_name in _NULL_FOR_NAN.get(codec.format_id, ())
 
 
 def _change(path: str, before: str, after: str) -> dict[str, Any]:
@@ -202,7 +206,7 @@ def _children(kind: Any) -> list[Any]:
 
 
 def _is_plain(kind: Any) -> bool:
-    """A type that Parquet and Arrow hold with every value."""
+    """A type of Arrow's that its Parquet and Arrow files hold with every value."""
     import pyarrow as pa
 
     is_ = pa.types

@@ -1,0 +1,99 @@
+"""Columns that are asked for: the same answer of a file that is read whole and of one that goes batch by batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+import tare
+from tare import scale
+from tare.errors import UsageError
+
+TABLE = pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]}).replace_schema_metadata({"geo": "somewhere"})
+SOURCES = ["parquet", "arrow", "arrows", "ndjson", "csv"]
+
+
+@pytest.fixture(params=[0, 1 << 40], ids=["streamed", "whole"])
+def streamed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr("tare.io.STREAM_BYTES", request.param)
+    return bool(request.param == 0)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_column_that_is_not_there_is_named(tmp_path: Path, streamed: bool, source: str) -> None:
+    path = tmp_path / f"in.{source}"
+    tare.write(TABLE, path)
+    with pytest.raises(UsageError, match=r"it has no column 'nope'. It has a, b\."):
+        tare.convert(path, tmp_path / "out.arrow", columns=["a", "nope"], verify=False)
+    assert not (tmp_path / "out.arrow").exists()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("columns", [["b", "a"], ["b"]])
+def test_columns_come_in_the_order_that_was_asked_for(
+    tmp_path: Path, streamed: bool, source: str, columns: list[str]
+) -> None:
+    path = tmp_path / f"in.{source}"
+    tare.write(TABLE, path)
+    done = tare.convert(path, tmp_path / "out.arrow", columns=columns, verify=False)
+    back = tare.read(tmp_path / "out.arrow")
+    assert (done.streamed, back.to_pylist()) == (streamed, TABLE.select(columns).to_pylist())
+    kept = source in ("parquet", "arrow", "arrows")
+    assert (back.schema.metadata or {}).get(b"geo") == (b"somewhere" if kept else None)
+
+
+@pytest.mark.parametrize("source", ["parquet", "ndjson"])
+def test_a_column_that_is_asked_for_twice_comes_once(tmp_path: Path, streamed: bool, source: str) -> None:
+    tare.write(TABLE, tmp_path / f"in.{source}")
+    done = tare.convert(tmp_path / f"in.{source}", tmp_path / "out.arrow", columns=["a", "a"], verify=False)
+    assert done.streamed == streamed
+    assert tare.read(tmp_path / "out.arrow").column_names == ["a"]
+
+
+@pytest.mark.parametrize("source", ["parquet", "arrow", "arrows"])
+def test_all_columns_of_a_name_come(tmp_path: Path, streamed: bool, source: str) -> None:
+    path = tmp_path / f"in.{source}"
+    twice(path)
+    done = tare.convert(path, tmp_path / "out.arrow", columns=["a"], verify=False)
+    back = tare.read(tmp_path / "out.arrow")
+    assert (done.streamed, back.column_names) == (streamed, ["a", "a"])
+    assert [column.to_pylist() for column in back.columns] == [[1] * 4, [3] * 4]
+
+
+@pytest.mark.parametrize("source", ["parquet", "arrow"])
+def test_all_columns_of_a_name_come_of_parts(tmp_path: Path, source: str) -> None:
+    twice(tmp_path / f"in.{source}")
+    how: dict[str, Any] = {"split": 1, "options": {"columns": "a"}, "executor": "inline"}
+    report = scale.convert(str(tmp_path / f"in.{source}"), str(tmp_path / "out"), to="arrow", **how)
+    parts = sorted((tmp_path / "out").rglob("*.arrow"))
+    assert (report.ok, len(parts) > 1) == (True, True)
+    assert {tuple(tare.read(path).column_names) for path in parts} == {("a", "a")}
+
+
+def twice(path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([n] * 4) for n in (1, 2, 3)], names=["a", "b", "a"])
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path, row_group_size=1)
+        return
+    with (ipc.new_stream if path.suffix == ".arrows" else ipc.new_file)(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=1)
+
+
+@pytest.mark.parametrize("name", ["rows.json", "rows.ndjson", "rows.msgpack"])
+def test_a_name_that_no_object_has_is_no_column(tmp_path: Path, name: str) -> None:
+    tare.write([{"a": 1}, {"a": 2, "b": 3}], tmp_path / name)
+    assert tare.read(tmp_path / name, columns=["b"]) == [{}, {"b": 3}]
+    with pytest.raises(UsageError, match=r"it has no column 'c'. It has a, b\."):
+        tare.read(tmp_path / name, columns=["b", "c"])
+
+
+def test_objects_beyond_a_part_may_have_it(tmp_path: Path) -> None:
+    """A part of a file does not tell what all of it has."""
+    (tmp_path / "a.ndjson").write_text('{"a": 1}\n' * 1000 + '{"b": 2}\n')
+    data = tare.open_dataset(tmp_path / "a.ndjson", columns=["b"], max_bytes=2000)
+    assert data.items < 1000
+    assert tare.read(tmp_path / "a.ndjson", columns=["b"])[-1] == {"b": 2}
