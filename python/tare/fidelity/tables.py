@@ -34,7 +34,7 @@ from tare.fidelity.column_masks import (
 from tare.fidelity.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
 from tare.fidelity.nested_orders import lost_order
 
-__all__ = ["cell_text", "compare_tables"]
+__all__ = ["cell_text", "compare_tables", "distinct"]
 
 ROWS = 65_536
 # Metadata that says how a library stored a table, not what is in it.
@@ -309,7 +309,7 @@ def _levels(column: Any) -> Any:
         return whole(pa.nulls(0, storage_type(column.type).value_type))
     if all(_same(found[0], other) for other in found[1:]):
         return found[0]
-    return _distinct(found)
+    return distinct(found)
 
 
 def _as_long(levels: Any, wanted: Any) -> Any:
@@ -326,7 +326,7 @@ def _used(column: Any, levels: Any) -> Any:
     """The distinct values of a column in order of appearance, as the type of the levels."""
     if not column.num_chunks:
         return levels.slice(0, 0)
-    values = _distinct([whole(chunk) for chunk in column.chunks])
+    values = distinct([whole(chunk) for chunk in column.chunks])
     try:
         return values.drop_null().cast(levels.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -339,7 +339,7 @@ def _same(levels: Any, back: Any) -> bool:
     return differences(levels, back).value is None
 
 
-def _distinct(chunks: list[Any]) -> Any:
+def distinct(chunks: list[Any]) -> Any:
     """Each value once, in order of appearance."""
     try:
         return pc.unique(pa.chunked_array(chunks))
