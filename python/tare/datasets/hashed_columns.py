@@ -1,11 +1,12 @@
 """Feeds a column to a content hash: its values and levels, and nothing of how they lie in memory.
 
 Columns without categories, unions, runs, views and nulls inside nested values are fed as Arrow serializes 65,536 rows
-of them that lie alone in memory.
+of them that lie alone in memory; texts, as they lie before those of the next rows. Published records hold such hashes.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,6 +32,8 @@ _POOL = pa.system_memory_pool()  # the one that gives freed blocks back to the s
 _ODD = (pa.dictionary(pa.int8(), pa.int8()).id, pa.string_view().id, pa.binary_view().id)
 _OFFSETS = (pa.types.is_string, pa.types.is_binary, pa.types.is_list, pa.types.is_map)
 _LONG_OFFSETS = (pa.types.is_large_string, pa.types.is_large_binary, pa.types.is_large_list)
+_LONG_TEXTS = (pa.large_string(), pa.large_binary())
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 _TOO_LONG = (pa.ArrowInvalid, pa.ArrowCapacityError)
 
 
@@ -54,13 +57,13 @@ def hash_column(digest: Any, column: Any) -> None:
 def _hash_values(digest: Any, column: Any) -> None:
     flat = _is_flat(column.type)
     for start in range(0, len(column), _ROWS):
-        _hash_rows(digest, column.slice(start, _ROWS), flat)
+        _hash_rows(digest, column.slice(start, _ROWS), flat, column.slice(start + _ROWS) if flat else None)
 
 
-def _hash_rows(digest: Any, rows: Any, flat: bool) -> None:
+def _hash_rows(digest: Any, rows: Any, flat: bool, behind: Any = None) -> None:
     """Rows that are few enough to copy; in halves where offsets of 32 bits do not lead to the end of their values."""
     try:
-        arrays, parts = _arrays(rows, flat)
+        arrays, parts = _arrays(rows, flat, behind)
     except _TOO_LONG:
         if len(rows) < 2:
             raise
@@ -78,7 +81,7 @@ def _hash_rows(digest: Any, rows: Any, flat: bool) -> None:
             _hash_values(digest, part)
 
 
-def _arrays(rows: Any, flat: bool) -> tuple[list[Any], list[Any] | None]:
+def _arrays(rows: Any, flat: bool, behind: Any) -> tuple[list[Any], list[Any] | None]:
     """Arrays without bytes that are there but mean nothing, and the parts of nested values that no array is without.
 
     What means nothing is what stands under a null, what no item of a list and no row of a union shows, and bits
@@ -98,6 +101,8 @@ def _arrays(rows: Any, flat: bool) -> tuple[list[Any], list[Any] | None]:
             return [*nulls, *chunks], None
         found.append(_joined(nulls))
         chunks = [chunk for chunk in chunks if len(chunk)] or chunks[:1]
+    elif behind and any(test(behind.type) for test in _TEXTS):
+        return _with_next(chunks, behind), None
     if flat or all(_is_bare(chunk) for chunk in chunks):
         return [*found, _joined(chunks)], None
     heads, parts = _parts_of(chunks)
@@ -151,6 +156,32 @@ def _parts_of(chunks: list[Any]) -> tuple[list[Any], list[Any]]:
     lists = [as_pairs(chunk) if pa.types.is_map(kind) else chunk for chunk in chunks]
     lengths = _joined([pc.list_value_length(chunk) for chunk in lists])
     return [lengths], [pa.chunked_array([items_of(chunk) for chunk in lists])]
+
+
+def _with_next(chunks: list[Any], behind: Any) -> list[Any]:
+    """Texts as they lie in one piece with those of the next rows, of which Arrow serializes the first bytes: up to 64 in all.
+
+    Columns in one piece had these bytes in their hash from the first; here they are those of the values, whatever lies there.
+    """
+    width = 8 if behind.type in _LONG_TEXTS else 4
+    if not sum(_bytes_of(chunk, width) for chunk in chunks) % 64:
+        return [_joined(chunks)]
+    found, at, step = b"", 0, 64
+    while len(found) < 63 and at < len(behind):
+        for chunk in behind.slice(at, step).chunks:
+            shown = chunk.filter(pc.cast(pc.binary_length(chunk), pa.bool_()))  # no null, nothing empty
+            found += b"".join(value.as_buffer().to_pybytes()[:63] for value in shown.slice(0, 63))
+        at, step = at + step, step * 4
+    ends = b"".join(end.to_bytes(width, sys.byteorder) for end in (0, len(found)))
+    next_ = pa.Array.from_buffers(behind.type, 1, [None, pa.py_buffer(ends), pa.py_buffer(found)])
+    rows = sum(len(chunk) for chunk in chunks)
+    return [pa.concat_arrays([*chunks, next_], memory_pool=_POOL).slice(0, rows)]
+
+
+def _bytes_of(chunk: Any, width: int) -> int:
+    ends = memoryview(chunk.buffers()[1])
+    first, last = (ends[at * width : (at + 1) * width] for at in (chunk.offset, chunk.offset + len(chunk)))
+    return int.from_bytes(last, sys.byteorder) - int.from_bytes(first, sys.byteorder)
 
 
 def _joined(chunks: list[Any]) -> Any:

@@ -45,6 +45,24 @@ def test_hashes_of_records_stay() -> None:
     assert hash_table(table) == "08d2a35c0076dd29baebb2c7dc58dc34c61121b44197fa040fc699524cd9eaf5"
 
 
+def test_hashes_of_long_columns_of_texts_stay() -> None:
+    """They hold the first bytes of the next rows, as Arrow serializes them; of the values, whatever lies there."""
+    rows = [f"row {k}" for k in range(70_000)]
+    for next_, frozen in (
+        ("b", "9d74efee984ab976cda116ad9690349ecba0974b00c0cb2e20f4395510216a2e"),
+        (None, "9c6d2af6c3f5b30c1d1b0b2c0380300f7770034f8a09fb9b0e92734a2689a98e"),
+        ("", "42c0aa92b9faf268db198ea499bcd1107ac1e269db08d1c08250ecc797b19258"),
+    ):
+        rows[65_536:69_990] = [next_] * 4454
+        column = pa.array(rows)
+        found = {hash_of(column), hash_of(column.slice(0, 65_536), column.slice(65_536))}
+        assert found == {frozen}
+    valid = pa.array([True] * 65_536 + [None] * 4454 + [True] * 10).buffers()[0]
+    texts = pa.array(["something"] * 70_000)
+    hidden = pa.Array.from_buffers(pa.string(), 70_000, [valid, *texts.buffers()[1:]])
+    assert hash_of(hidden) == hash_of(pa.array(hidden.to_pylist()))
+
+
 @pytest.mark.parametrize(
     "wrap",
     [
