@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import io
 import os
+import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
@@ -22,6 +25,8 @@ __all__ = [
     "replacing_path",
     "write_atomic",
 ]
+
+_ASKING = threading.Lock()
 
 
 def write_atomic(
@@ -235,7 +240,8 @@ class Replacement:
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     """Refuse a file that could not be written, before the work that makes it; nothing is made or changed.
 
-    Folders of the path that are missing count as writable if the nearest one that is there is.
+    Folders of the path that are missing count as writable if the nearest one that is there is. What is there already is
+    replaced by a file beside it, so that its folder is tried. A pipe or a device is not opened: who reads a pipe would see its end.
 
     Args:
         path: The file, there or not.
@@ -245,16 +251,44 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
 
     >>> refuse_unwritable(os.path.join(tempfile.gettempdir(), "new", "folder", "x.json"))
     """
+    target = os.path.realpath(path)
     try:
-        if os.path.lexists(path):
-            with open(path, "ab"):
-                return
-        missing = _missing_folders(path)
-        with tempfile.TemporaryFile(dir=os.path.dirname(missing[-1] if missing else os.path.abspath(path))):
+        if os.path.isdir(target):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+        if os.path.exists(target) and not os.path.isfile(target):
+            if not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
+            return
+        if os.path.exists(target):
+            _refuse_fixed(target)
+        missing = _missing_folders(target)
+        with tempfile.TemporaryFile(dir=os.path.dirname(missing[-1] if missing else target)):
             return
     except OSError as error:
         name = os.fspath(path)
         raise OSError(f"{name}: cannot be written: {error.strerror}. Name another place.") from error
+
+
+def _refuse_fixed(target: str) -> None:
+    """Refuse a file that no rename replaces: one that is mounted by itself, or another user's in a folder such as /tmp."""
+    if _is_mounted(target):
+        raise OSError(errno.EBUSY, "it is mounted by itself, and cannot be replaced", target)
+    folder = os.stat(os.path.dirname(target))
+    if folder.st_mode & stat.S_ISVTX and os.geteuid() not in (0, folder.st_uid, os.stat(target).st_uid):
+        raise PermissionError(errno.EPERM, "it is another user's, and cannot be replaced", target)
+
+
+def _is_mounted(target: str) -> bool:
+    """Whether a file is a mount of its own, as containers are given single files."""
+    try:
+        with open("/proc/self/mountinfo", "rb") as file:
+            places = [line.split()[4] for line in file]
+    except (OSError, IndexError):  # no Linux
+        return os.stat(target).st_dev != os.stat(os.path.dirname(target)).st_dev
+    name = os.fsencode(target)
+    for byte in b"\\ \t\n":
+        name = name.replace(bytes([byte]), b"\\%03o" % byte)
+    return name in places
 
 
 def make_folders(path: str | os.PathLike[str]) -> list[str]:
@@ -303,6 +337,25 @@ def _mode(target: str) -> int:
     try:
         return os.stat(target).st_mode & 0o7777
     except FileNotFoundError:
-        umask = os.umask(0)
+        return 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    """What the process keeps from new files. It is read where that can be; setting it is seen by all threads."""
+    try:
+        with open("/proc/self/status", "rb") as file:
+            for line in file:
+                if line.startswith(b"Umask:"):
+                    return int(line.split()[1], 8)
+    except (OSError, ValueError, IndexError):
+        pass
+    return _asked_umask()
+
+
+@functools.cache
+def _asked_umask() -> int:
+    """By setting it, once: to what lets no other user at a file that another thread makes meanwhile."""
+    with _ASKING:
+        umask = os.umask(0o077)
         os.umask(umask)
-        return 0o666 & ~umask
+    return umask

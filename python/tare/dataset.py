@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import kinds
 from tare.categories import one_dictionary
-from tare.datasets import footprint, objects, sampling, saving, summary
+from tare.datasets import footprint, hashing, objects, sampling, saving, summary
 from tare.datasets.levels import levels_of_part
 from tare.datasets.opening import Loaded, Options, load
 from tare.datasets.saving import load_saved
@@ -105,7 +105,7 @@ class Dataset:
 
     @functools.cached_property
     def _hash(self) -> str:
-        hashed = saving.hash_table if self.kind == "table" else saving.hash_document
+        hashed = hashing.hash_table if self.kind == "table" else hashing.hash_document
         digest = hashed(self.value)
         footprint.give_back()
         return digest
@@ -215,7 +215,7 @@ class Dataset:
             data = levels_of_part(data, mask)
             rows, nbytes = saving.save_batches(sampling.masked(data, mask), data.schema, path)
             footprint.give_back()
-            digest = saving.hash_columns(data.schema, sampling.masked_columns(data, mask))
+            digest = hashing.hash_columns(data.schema, sampling.masked_columns(data, mask))
         footprint.give_back()
         return saving.Saved(os.fspath(path), "arrow", self.kind, rows, nbytes, digest)
 

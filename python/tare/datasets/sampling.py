@@ -8,11 +8,12 @@ would flatter compressors.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from tare.datasets.levels import levels_of_part
-from tare.errors import UsageError
+from tare.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +54,10 @@ def table(data: pa.Table, size: float, *, how: str = "random", seed: int = 0) ->
 
     Raises:
         UsageError: No such rule or column, or a size out of range.
+        Unsupported: Values of a column cannot be picked or told apart.
     """
+    import pyarrow as pa
+
     wanted = count(data.num_rows, size)
     if wanted == data.num_rows:
         return data
@@ -62,7 +66,11 @@ def table(data: pa.Table, size: float, *, how: str = "random", seed: int = 0) ->
 
         return levels_of_part(data, np.arange(data.num_rows) < wanted).slice(0, wanted)
     mask = _mask(data, wanted, how, seed)
-    return levels_of_part(data, mask).filter(_booleans(mask))
+    data = levels_of_part(data, mask)
+    try:
+        return data.filter(_booleans(mask))
+    except pa.ArrowNotImplementedError:
+        return pa.Table.from_batches(list(masked(data, mask)), data.schema)
 
 
 def drawn_mask(data: pa.Table, size: float, *, seed: int = 0) -> np.ndarray[Any, Any] | None:
@@ -76,18 +84,72 @@ def drawn_mask(data: pa.Table, size: float, *, seed: int = 0) -> np.ndarray[Any,
 
 
 def masked(data: pa.Table, mask: np.ndarray[Any, Any]) -> Iterator[pa.RecordBatch]:
-    """The rows where the mask is true, batch by batch."""
+    """The rows where the mask is true, batch by batch.
+
+    Raises:
+        Unsupported: Values of a column cannot be picked.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     pool = pa.system_memory_pool()  # the one that gives freed blocks back to the system
-    at = 0
+    at, whole = 0, True
     for batch in data.to_batches(_BATCH_ROWS):
-        chosen = _booleans(mask[at : at + batch.num_rows])
+        part = mask[at : at + batch.num_rows]
         at += batch.num_rows
-        drawn: Any = pc.filter(cast(Any, batch), chosen, memory_pool=pool)
+        try:
+            drawn: Any = pc.filter(cast(Any, batch), _booleans(part), memory_pool=pool) if whole else None
+        except pa.ArrowNotImplementedError:
+            whole = False
+        if not whole:
+            columns = [_picked(batch.column(k), part, name) for k, name in enumerate(data.column_names)]
+            drawn = pa.RecordBatch.from_arrays(columns, schema=data.schema)
         if drawn.num_rows:
             yield drawn
+
+
+def _picked(array: Any, mask: np.ndarray[Any, Any], name: str) -> Any:
+    """The values where the mask is true, in the type that they have; Arrow picks no rows of runs and views of texts."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    pool = pa.system_memory_pool()
+    kind = array.type
+    with contextlib.suppress(pa.ArrowNotImplementedError):
+        return pc.filter(array, _booleans(mask), memory_pool=pool)
+    try:
+        if pa.types.is_run_end_encoded(kind) and mask.any():
+            return _picked_runs(array, mask, name)
+        if pa.types.is_struct(kind):
+            fields = [_picked(array.field(at), mask, name) for at in range(kind.num_fields)]
+            nulls = pc.filter(array.is_null(), _booleans(mask))
+            return pa.StructArray.from_arrays(fields, fields=list(kind), mask=nulls)
+        ends = np.flatnonzero(np.diff(mask, prepend=False, append=False)).reshape(-1, 2).tolist()
+        slices = [array.slice(first, last - first) for first, last in ends]
+        return pa.concat_arrays(slices, memory_pool=pool) if slices else array.slice(0, 0)
+    except pa.ArrowNotImplementedError as error:
+        raise _unsupported(name, kind, "no part of them can be taken") from error
+
+
+def _picked_runs(array: Any, mask: np.ndarray[Any, Any], name: str) -> Any:
+    """As `_picked`. Slices that Arrow joins of runs of categories lose the levels that they do not have."""
+    import numpy as np
+    import pyarrow as pa
+
+    rows = np.flatnonzero(mask) + array.offset
+    runs = np.searchsorted(np.asarray(array.run_ends), rows, side="right")
+    shown = np.zeros(len(array.values), bool)
+    shown[runs] = True
+    ends = np.append(np.flatnonzero(np.diff(runs)) + 1, len(runs))
+    lengths: Any = pa.array(ends, array.type.run_end_type)
+    return pa.RunEndEncodedArray.from_arrays(lengths, _picked(array.values, shown, name), array.type)
+
+
+def _unsupported(name: str, kind: Any, what: str) -> Unsupported:
+    return Unsupported(
+        f"column {name[:80]!a} has values of the type {str(kind)[:80]}, and {what}; leave it out with columns="
+    )
 
 
 def masked_columns(data: pa.Table, mask: np.ndarray[Any, Any]) -> Iterator[pa.ChunkedArray[Any]]:
@@ -184,15 +246,30 @@ def _mask(data: pa.Table, wanted: int, how: str, seed: int) -> Any:
     name = how.removeprefix("stratify=")
     if name == how or name not in data.column_names:
         raise UsageError(f"rows are sampled random, head or stratify=COLUMN of the table; got {how[:80]!a}")
-    import pyarrow.compute as pc
-
-    encoded: Any = pc.dictionary_encode(data[name], null_encoding="encode").combine_chunks()
-    codes = encoded.indices.to_numpy()
+    codes = _codes(data[name], name)
     order = generator.permutation(data.num_rows)
     order = order[np.argsort(codes[order], kind="stable")]  # grouped, random within a group
     # Rows evenly spaced over the groups take the same share of each.
     mask[order[(np.arange(wanted) * data.num_rows) // wanted]] = True
     return mask
+
+
+def _codes(column: Any, name: str) -> Any:
+    """A number for each distinct value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from tare.fidelity.column_masks import whole
+
+    try:
+        try:
+            encoded: Any = pc.dictionary_encode(column, null_encoding="encode")
+        except pa.ArrowNotImplementedError:
+            plain = pa.chunked_array([whole(chunk) for chunk in column.chunks])
+            encoded = pc.dictionary_encode(plain, null_encoding="encode")
+    except pa.ArrowNotImplementedError as error:
+        raise _unsupported(name, column.type, "they are in no groups") from error
+    return encoded.combine_chunks().indices.to_numpy()
 
 
 def _thin(value: Any, share: float, drawer: _Drawer) -> Any:

@@ -1,31 +1,25 @@
-"""Data as files that workers load quickly, and its content hash."""
+"""Data as files that workers load quickly."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tare.categories import has_order, one_dictionary, same_levels
-from tare.errors import EncodeError, Unsupported, UsageError
+from tare.categories import one_dictionary
+from tare.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
     "Saved",
-    "hash_columns",
-    "hash_document",
-    "hash_table",
     "load_saved",
     "save",
     "save_batches",
 ]
-
-_HASH_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -144,69 +138,3 @@ def load_saved(path: str | os.PathLike[str], as_: str, kind: str = "document") -
 
         return tagged.load_text(data)
     raise UsageError(f"data is saved as arrow, json or values, not as {as_[:40]!a} (kind {kind})")
-
-
-def hash_table(data: pa.Table) -> str:
-    """SHA-256 of names, types, nulls and values, however the table is cut into chunks."""
-    return hash_columns(data.schema, data.itercolumns())
-
-
-def hash_columns(schema: pa.Schema, columns: Iterable[Any]) -> str:
-    """`hash_table` of a table whose columns come one after another, so that no two need be held."""
-    import pyarrow as pa
-
-    digest = hashlib.sha256()
-    digest.update(schema.remove_metadata().serialize())
-    for column in columns:
-        if has_order(column.type):
-            with contextlib.suppress(EncodeError):  # chunks that contradict each other: as they appear
-                column = pa.chunked_array(same_levels(column.chunks), column.type)  # noqa: PLW2901
-        if pa.types.is_dictionary(column.type) or column.type.num_fields:
-            column = pa.chunked_array([_joined(column)])  # noqa: PLW2901 - codes mean the same in all rows
-        for start in range(0, len(column), _HASH_ROWS):
-            _hash_array(digest, _plain(_joined(column.slice(start, _HASH_ROWS))))
-    return digest.hexdigest()
-
-
-def _joined(column: pa.ChunkedArray[Any]) -> Any:
-    """One array of all chunks, from the pool that gives freed memory back to the system."""
-    import pyarrow as pa
-
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    whole: Any = column.combine_chunks(memory_pool=pa.system_memory_pool())
-    if isinstance(whole, pa.ChunkedArray):  # too long for one array
-        return pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
-    return whole
-
-
-def hash_document(value: Any) -> str:
-    """SHA-256 of the value's JSON, or of its tagged values where JSON cannot carry it.
-
-    >>> hash_document([1]) == hash_document([1.0])
-    False
-    """
-    from tare import tagged
-
-    text = tagged.exact_json(value)
-    return hashlib.sha256(tagged.dump_text(value) if text is None else text).hexdigest()
-
-
-def _plain(array: Any) -> tuple[Any, ...]:
-    """Without bytes that are there but mean nothing: what stands under a null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not array.null_count:
-        return (array,)
-    pool = pa.system_memory_pool()
-    return pc.is_null(array, memory_pool=pool), pc.drop_null(array, memory_pool=pool)
-
-
-def _hash_array(digest: Any, arrays: tuple[Any, ...]) -> None:
-    """Through Arrow's own serialization, which cuts slices to what they show."""
-    import pyarrow as pa
-
-    for array in arrays:
-        batch = pa.RecordBatch.from_arrays([array], ["x"])
-        digest.update(batch.serialize(memory_pool=pa.system_memory_pool()))

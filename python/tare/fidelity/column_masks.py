@@ -25,6 +25,7 @@ __all__ = [
     "INTEGERS",
     "Differences",
     "as_pairs",
+    "codes_of",
     "decoded",
     "differences",
     "either",
@@ -33,6 +34,7 @@ __all__ = [
     "holds",
     "in_parts",
     "in_rows",
+    "items_of",
     "members",
     "storage",
     "whole",
@@ -156,7 +158,7 @@ def _whole_part(array: Any) -> Any:
 def _whole_lists(array: Any) -> Any:
     kind = array.type
     lists = as_pairs(array) if pa.types.is_map(kind) else array
-    items = _whole_part(_items(lists))
+    items = _whole_part(items_of(lists))
     ends = np.concatenate([[0], np.cumsum(_lengths(lists))])
     if pa.types.is_map(kind):
         ends_of_maps: Any = pa.array(ends, pa.int32())
@@ -168,7 +170,7 @@ def _whole_union(array: Any) -> Any:
     kind = array.type
     parts = [_whole_part(array.field(at)) for at in range(kind.num_fields)]
     names = [kind.field(at).name for at in range(kind.num_fields)]
-    codes = pa.array(_codes(array), pa.int8())
+    codes = pa.array(codes_of(array), pa.int8())
     if kind.mode == "sparse":
         return pa.UnionArray.from_sparse(codes, parts, names, kind.type_codes)
     return pa.UnionArray.from_dense(
@@ -278,7 +280,7 @@ def _structs(a: Any, b: Any, compare: Compare) -> Differences:
 
 def _unions(a: Any, b: Any, compare: Compare) -> Differences:
     """Rows of another member, then those of each member, of which each has a part of the rows."""
-    codes_a, codes_b = _codes(a), _codes(b)
+    codes_a, codes_b = codes_of(a), codes_of(b)
     shared = codes_a == codes_b
     found: list[Mask | None] = [_some(~shared), None, None]
     for (rows, ours), (_, theirs) in zip(members(a, shared), members(b, shared), strict=True):
@@ -301,14 +303,14 @@ def members(array: Any, shown: Mask | bool = True) -> Iterator[tuple[Any, Any]]:
     >>> [(rows.tolist(), values.to_pylist()) for rows, values in members(union)]
     [([1], [2]), ([0], ['a'])]
     """
-    codes = _codes(array)
+    codes = codes_of(array)
     for at, code in enumerate(array.type.type_codes):
         rows = np.flatnonzero((codes == code) & shown)
         places = _places(array)[rows] if array.type.mode == "dense" else rows
         yield rows, whole(array.field(at)).take(pa.array(places, pa.int64()))
 
 
-def _codes(array: Any) -> Any:
+def codes_of(array: Any) -> Any:
     """Of which member each row of a union is; the array's own ``type_codes`` forget that it is a slice."""
     return _slice_of(array, 1, np.int8)
 
@@ -333,7 +335,7 @@ def _lists(a: Any, b: Any, compare: Compare) -> Differences:
     if not alike.all():
         keep = pa.array(alike)
         inner_a, inner_b = whole(a).filter(keep), whole(b).filter(keep)
-    inner = compare(_items(inner_a), _items(inner_b))
+    inner = compare(items_of(inner_a), items_of(inner_b))
 
     def fold(mask: Mask | None) -> Mask | None:
         if mask is None:
@@ -346,7 +348,7 @@ def _lists(a: Any, b: Any, compare: Compare) -> Differences:
     return Differences(_some(value), fold(inner.payload), fold(inner.sign))
 
 
-def _items(lists: Any) -> Any:
+def items_of(lists: Any) -> Any:
     """The items of all lists; where there are none Arrow would make an array, which it cannot of every type."""
     if _lengths(lists).any():
         return lists.flatten()

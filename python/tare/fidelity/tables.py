@@ -22,6 +22,7 @@ from tare.categories import Contradiction, merged_order
 from tare.fidelity.column_casts import alike, cast_differences
 from tare.fidelity.column_masks import (
     INTEGERS,
+    Differences,
     as_pairs,
     decoded,
     differences,
@@ -35,7 +36,7 @@ from tare.fidelity.column_masks import (
 from tare.fidelity.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
 from tare.fidelity.nested_orders import lost_order
 
-__all__ = ["cell_text", "compare_tables"]
+__all__ = ["cell_text", "compare_tables", "distinct"]
 
 ROWS = 65_536
 _NO_ORDER = "levels in orders that contradict each other"
@@ -204,28 +205,38 @@ def _as_integers(column: Any) -> Any:
     return pa.chunked_array([chunk.view(whole) for chunk in column.chunks], whole)
 
 
-def _slices(a: Any, b: Any) -> Iterator[tuple[int, Any, Any]]:
-    """Both columns in arrays of the same rows, few enough to copy."""
-    for start in range(0, len(a), ROWS):
-        yield start, _array(a.slice(start, ROWS)), _array(b.slice(start, ROWS))
-
-
 def _array(chunked: Any) -> Any:
     if chunked.num_chunks == 1:
         return chunked.chunk(0)
-    if chunked.num_chunks == 0:
-        return pa.array([], chunked.type)
     # Levels of several chunks are not always brought together: nulls among them, or of nested types.
     apart = holds(chunked.type, pa.types.is_dictionary)
     return pa.concat_arrays([whole(one) for one in chunked.chunks] if apart else chunked.chunks)
+
+
+def _compared(a: Any, b: Any, find: Any, start: int = 0) -> Iterator[tuple[int, Any, Any, Differences]]:
+    """Both columns in arrays of the same rows, few enough to copy, with their differences; where they begin."""
+    for at in range(0, len(a), ROWS):
+        rows = a.slice(at, ROWS), b.slice(at, ROWS)
+        try:
+            left, right = (_array(side) for side in rows)
+            found = find(left, right)
+        except (pa.ArrowInvalid, pa.ArrowCapacityError):
+            # Offsets of 32 bits may not lead to the end of their values.
+            half = len(rows[0]) // 2
+            if not half:
+                raise
+            for first, count in ((0, half), (half, ROWS)):
+                left, right = (side.slice(first, count) for side in rows)
+                yield from _compared(left, right, find, start + at + first)
+        else:
+            yield start + at, left, right, found
 
 
 def _count(a: Any, b: Any, path: str, tally: Tally, *, cast: bool) -> None:
     """Counts the cells that differ, and keeps the first of each kind."""
     find = cast_differences if cast else differences
     changed_type = cast and not alike(a.type, b.type)
-    for start, left, right in _slices(a, b):
-        found = find(left, right)
+    for start, left, right, found in _compared(a, b, find):
         kinds = (
             ("", "lossy", found.value),
             ("NaN payload", "lossy", found.payload),
@@ -325,7 +336,7 @@ def _levels(column: Any) -> tuple[Any, list[list[int]] | None]:
         return whole(pa.nulls(0, kind.value_type)), None
     if all(_same(found[0], other) for other in found[1:]):
         return found[0], None
-    levels = _distinct(found)
+    levels = distinct(found)
     if not kind.ordered:
         return levels, None
     chains = _places(found, levels)
@@ -358,7 +369,7 @@ def _used(column: Any, levels: Any) -> Any:
     """The distinct values of a column in order of appearance, as the type of the levels."""
     if not column.num_chunks:
         return levels.slice(0, 0)
-    values = _distinct([whole(chunk) for chunk in column.chunks])
+    values = distinct([whole(chunk) for chunk in column.chunks])
     try:
         return values.drop_null().cast(levels.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -371,7 +382,7 @@ def _same(levels: Any, back: Any) -> bool:
     return differences(levels, back).value is None
 
 
-def _distinct(chunks: list[Any]) -> Any:
+def distinct(chunks: list[Any]) -> Any:
     """Each value once, in order of appearance."""
     try:
         return pc.unique(pa.chunked_array(chunks))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tare.dataset import Dataset
-from tare.datasets import sampling, saving
+from tare.datasets import hashing, sampling, saving
 from tare.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TableSet(Dataset):
         """SHA-256 in hex of names and contents."""
         digest = hashlib.sha256()
         for name, table in self.tables.items():
-            digest.update(f"{name}\0{saving.hash_table(table)}\n".encode())
+            digest.update(f"{name}\0{hashing.hash_table(table)}\n".encode())
         return digest.hexdigest()
 
     def summary(self) -> dict[str, Any]:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -69,3 +76,104 @@ def test_a_full_disk_is_told_with_the_name_of_the_file(size: int) -> None:
     with pytest.raises(OSError, match="No space left") as caught, atomic.replacing("/dev/full") as file:
         file.write(bytes(size))
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, "/dev/full")
+
+
+def test_a_pipe_is_never_opened(tmp_path):
+    """Opening one waits for a reader, and one that reads sees its end when it is closed."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    asking = threading.Thread(target=refuse_unwritable, args=(pipe,), daemon=True)
+    asking.start()
+    asking.join(20)
+    stuck = asking.is_alive()
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # frees one that waits
+    try:
+        assert not stuck
+        writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        os.write(writer, b"x")
+        refuse_unwritable(pipe)
+        assert os.read(reader, 9) == b"x"
+        with pytest.raises(BlockingIOError):  # no end: the one writer is there still
+            os.read(reader, 9)
+        os.close(writer)
+    finally:
+        os.close(reader)
+    refuse_unwritable(os.devnull)
+
+
+@pytest.mark.parametrize(("folder_mode", "why"), [(0o555, "Permission denied"), (0o1777, "another user's")])
+def test_what_is_there_needs_a_folder_that_takes_another_file(folder_mode, why):
+    """A result is written beside it and renamed: a file that all may write is not enough."""
+    if os.geteuid() != 0:
+        pytest.skip("only root makes another user's file")
+    program = (
+        "import os, sys; from tare import atomic; os.seteuid(65534); atomic.refuse_unwritable(sys.argv[1])"
+    )
+    with tempfile.TemporaryDirectory() as folder:  # that all may pass, as they may not pytest's
+        path = Path(folder, "x.json")
+        path.write_text("root's")
+        path.chmod(0o666)
+        os.chmod(folder, folder_mode)
+        done = subprocess.run(
+            [sys.executable, "-c", program, path], check=False, capture_output=True, text=True
+        )
+        assert f"{path}: cannot be written: " in done.stderr
+        assert why in done.stderr
+        refuse_unwritable(path)
+        assert os.listdir(folder) == ["x.json"]
+
+
+def test_a_file_that_is_mounted_by_itself(tmp_path):
+    """As containers are given single files: no rename replaces it, whatever may be written to it."""
+    need(sys.platform != "linux" or shutil.which("unshare"), "unshare is not installed")
+    (tmp_path / "out side").mkdir()
+    for path in (tmp_path / "out side" / "x.json", tmp_path / "x .json"):
+        path.write_text("old")
+    program = "import sys; from tare.atomic import refuse_unwritable; refuse_unwritable(sys.argv[1])"
+    command = (
+        f"mount --bind 'out side/x.json' 'x .json' || exit 9; exec {sys.executable} -c '{program}' 'x .json'"
+    )
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode == 9 or "unshare" in done.stderr:
+        pytest.skip(f"the kernel gives no namespaces: {done.stderr[:200]}")
+    assert "cannot be written: it is mounted by itself" in done.stderr
+    refuse_unwritable(tmp_path / "x .json")
+
+
+def test_files_of_other_threads_keep_their_mode(tmp_path):
+    """The umask is read, and not set for a moment to do so."""
+    need(os.path.exists("/proc/self/status"), "there is no /proc")
+    modes, done = set(), threading.Event()
+
+    def make() -> None:
+        at = 0
+        while not done.is_set():
+            path = tmp_path / f"{threading.get_ident()}-{at}"
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
+            modes.add(stat.S_IMODE(os.stat(path).st_mode))
+            os.unlink(path)
+            at += 1
+
+    before = os.umask(0o027)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=make) for _ in range(2)]
+    try:
+        for thread in threads:
+            thread.start()
+        end, found = time.monotonic() + 1, set()
+        while time.monotonic() < end:
+            found.add(atomic._mode(str(tmp_path / "none")))
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+        os.umask(before)
+    assert (found, modes) == ({0o640}, {0o640})

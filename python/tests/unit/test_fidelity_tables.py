@@ -279,3 +279,18 @@ def test_the_side_of_a_change_is_told_beside_its_path() -> None:
         (change.path, change.side, change.count) for change in found.changes
     }
     assert {"a", "a (metadata)"} == {column_of(change.as_dict()) for change in found.changes}
+
+
+def test_more_than_offsets_of_32_bits_lead_to() -> None:
+    """Lists of nulls take no memory; three of them are too long for one array, as chunks of 1 GiB of texts are."""
+
+    def chunk(nulls: int, number: float) -> pa.Array:
+        lists = pa.ListArray.from_arrays(pa.array([0, nulls], pa.int32()), pa.nulls(nulls))
+        return pa.StructArray.from_arrays([lists, pa.array([number])], ["l", "x"])
+
+    long = [chunk(1 << 30, 0.5)] * 3
+    before = pa.table({"k": pa.chunked_array([*long, chunk(1, 0.5), *long, chunk(1, 0.5)])})
+    after = pa.table({"k": pa.chunked_array([*long, chunk(1, 0.5), *long, chunk(1, 1.5)])})
+    assert not compare_tables(before, before).changes
+    (change,) = compare_tables(before, after).changes
+    assert (change.verdict, change.count, change.at) == ("lossy", 1, "row 7")

@@ -1,0 +1,48 @@
+"""The content hash: names, types and values, and nothing of how they lie in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["hash_columns", "hash_document", "hash_table"]
+
+
+def hash_table(data: pa.Table) -> str:
+    """SHA-256 of names, types, nulls, values and levels of categories, however the table is cut into chunks.
+
+    The levels of a column are those of its first chunk, then what others add, also those of no row: as an Arrow file has them.
+
+    >>> import pyarrow as pa
+    >>> a, z = (pa.table({"k": pa.array([level]).dictionary_encode()}) for level in "az")
+    >>> hash_table(a) == hash_table(z)
+    False
+    """
+    return hash_columns(data.schema, data.itercolumns())
+
+
+def hash_columns(schema: pa.Schema, columns: Iterable[Any]) -> str:
+    """`hash_table` of a table whose columns come one after another, so that no two need be held."""
+    from tare.datasets.hashed_columns import hash_column
+
+    digest = hashlib.sha256()
+    digest.update(schema.remove_metadata().serialize())
+    for column in columns:
+        hash_column(digest, column)
+    return digest.hexdigest()
+
+
+def hash_document(value: Any) -> str:
+    """SHA-256 of the value's JSON, or of its tagged values where JSON cannot carry it.
+
+    >>> hash_document([1]) == hash_document([1.0])
+    False
+    """
+    from tare import tagged
+
+    text = tagged.exact_json(value)
+    return hashlib.sha256(tagged.dump_text(value) if text is None else text).hexdigest()
