@@ -220,7 +220,7 @@ def _why(row: dict[str, Any], said: str, schema: pa.Schema) -> str:
             f"{said}. Names and types are those of a sample of the file, or with --whole-schema of all of it; "
             f"{documents}"
         )
-    return f"{said}. The type is that of a sample of the file, and no type holds both; {documents}"
+    return f"{said}. The type is that of a sample of the file, or of all of it, and no type holds both; {documents}"
 
 
 def row_of(line: bytes) -> dict[str, Any]:

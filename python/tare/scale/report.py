@@ -185,7 +185,7 @@ def errors_of(receipt: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Failures by class, kind and format, the most frequent first, each with three examples.
+    """Failures by class, kind and format, the most frequent first, each with three different examples.
 
     >>> grouped([{"error": {"class": "input", "kind": "Truncated", "format": "json", "message": "a: cut"}}])
     [{'class': 'input', 'kind': 'Truncated', 'format': 'json', 'count': 1, 'examples': ['a: cut']}]
@@ -196,6 +196,12 @@ def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
         counts.setdefault(key, []).append(str(error["message"]))
     listed = sorted(counts.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
-        {"class": name, "kind": kind, "format": format, "count": len(said), "examples": said[:_EXAMPLES]}
+        {
+            "class": name,
+            "kind": kind,
+            "format": format,
+            "count": len(said),
+            "examples": [*dict.fromkeys(said)][:_EXAMPLES],
+        }
         for (name, kind, format), said in listed
     ]

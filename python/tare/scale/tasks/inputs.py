@@ -193,4 +193,4 @@ def _compare(found: Entry, given: Mapping[str, Any], when: str) -> None:
 
 
 def _changed(given: Mapping[str, Any], when: str) -> SourceChanged:
-    return SourceChanged(f"{shown(str(given['uri']))}: changed {when}; plan again")
+    return SourceChanged(f"{shown(str(given['uri']))}: changed {when}")
