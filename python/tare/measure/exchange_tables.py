@@ -139,6 +139,8 @@ def cells_of(table: Any) -> dict[str, Any]:
     from tare.kinds import convert
     from tare.tagged import from_tagged, to_tagged
 
+    if not table.num_columns:
+        return {}  # which has no place for rows
     for at, field in enumerate(table.schema):
         if pa.types.is_time64(field.type) and field.type.unit == "ns":
             table = table.set_column(at, field.name, table.column(at).cast(pa.time64("us"), safe=False))
