@@ -56,6 +56,8 @@ FIRM = 3
 LEAST = 5
 # No call is faster; a smaller figure is what subtracting left of nothing.
 _LEAST_NS = 0.1
+# Of few launches that differ much a draw may lie where no double holds its exponential: none is farther off than e to this.
+_FARTHEST = 100.0
 # Ratios within these bounds are no difference that anyone would feel.
 INDIFFERENT = (0.97, 1.03)
 # Two-sided 95 % quantiles of Student's t, by degrees of freedom.
@@ -308,7 +310,8 @@ def summarise(logs: Array, sampler: Resampler) -> Summary:
         kept = np.flatnonzero(support[members[0]])
         part = logs[members][:, kept]
         name, part_draws, part_lo, part_hi = _interval(part, sampler)
-        draws[members] = part_draws
+        middle = point[members][:, None]
+        draws[members] = np.clip(part_draws, middle - _FARTHEST, middle + _FARTHEST)
         lo[members] = np.minimum(part_lo, point[members])
         hi[members] = np.maximum(part_hi, point[members])
         for i in members:

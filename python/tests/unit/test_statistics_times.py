@@ -190,3 +190,13 @@ def test_difference_must_clear_both_limits():
 def test_quantiles_hold_the_middle():
     """95 % of 0..1000 lie within 25 and 975."""
     assert tuple(float(end) for end in quantiles(np.arange(1001.0))) == (25.0, 975.0)
+
+
+@pytest.mark.parametrize("launches", [2, 3, 4, 5])
+def test_launches_far_apart_give_draws_that_can_be_times(launches):
+    """Of few launches, of which one met a machine that stood still, some draws lay where no double holds the time."""
+    logs = np.log(np.full((1, launches, 9), 1e4))
+    logs[0, 0] += 12
+    draws = summarise(logs, Resampler(66)).draws
+    assert np.isfinite(np.exp(draws)).all()
+    assert draws.std() > 1
