@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -428,7 +428,9 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     asked = base in found
     if not asked:
         found.insert(0, base)
-    session.record["codecs"] = {str(codec): describe(codec, settings.threads) for codec in found}
+    session.record["codecs"] = {
+        str(codec): describe(codec, settings.threads, settings.workers) for codec in found
+    }
     if not asked:
         # It is measured for the ratios, and is no answer to a question about others.
         session.record["codecs"][str(base)]["asked"] = False
@@ -437,13 +439,20 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     return found
 
 
-def describe(codec: Codec, threads: int | str) -> dict[str, Any]:
-    """What the record says of a codec: everything resolved."""
+def describe(codec: Codec, threads: int | str, workers: Collection[str] = ()) -> dict[str, Any]:
+    """What the record says of a codec: everything resolved.
+
+    Args:
+        codec: The codec.
+        threads: 1 or ``all``.
+        workers: Languages whose worker is somebody's own.
+    """
     from tare.measure.foreign import Foreign
 
     stand_in: object = codec
     if isinstance(stand_in, Foreign):
-        return stand_in.describe(threads)
+        own = {"given": True} if stand_in.language in workers else {}
+        return {**stand_in.describe(threads), **own}
     return {
         "format": codec.format.id,
         "library": codec.library.name,

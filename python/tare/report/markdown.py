@@ -78,6 +78,8 @@ def _verdict(found: Digest) -> list[str]:
         lines = [_sentence(said["sentence"] or f"No route fits {said['profile']}.")]
         # Of no route the reasons are what to give up or to do instead.
         lines += map(_sentence, said["reasons"])
+    if said["named"] or said["tie"]:
+        lines.append(_md(words.idle_line(said), 600))
     lines += [_md(said["transfer"], 400), _md(words.link_line(found), 300)]
     changes = [f"- {_md(change, 200)}" for change in words.flips(found)]
     return [" ".join(filter(None, lines)), "\n".join(changes)]

@@ -208,6 +208,8 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         # Of no route the reasons are what to give up or to do instead.
         for reason in [] if said["tie"] else said["reasons"]:
             lines += _wrap(reason.replace("`", ""), width, "     ")
+    if (said["named"] or said["tie"]) and (idle := words.idle_line(said)):
+        lines += _wrap(_isolated(idle), width, "     ", "yellow")
     lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
     link = words.link_line(found)
     lines += _wrap(link, width, "     ") if link else []
