@@ -296,7 +296,8 @@ def show(result: Result, options: dict[str, Any]) -> None:
     if not options["quiet"]:
         for note in result.record["dataset"].get("notes") or ():
             click.echo(f"note    {note}", err=True)
-        for line in result.record.get("left_out") or ():
+        # The table and Markdown hold it themselves.
+        for line in (result.record.get("left_out") or ()) if options["as_json"] or options["as_csv"] else ():
             click.echo(f"note    left out: {clean(line, 1000)}", err=True)
         if more := unsaid(options):
             click.echo(f"note    {more}", err=True)

@@ -27,6 +27,7 @@ def render(result: Any, *, profile: str | None = None) -> str:
             parts.append(f"## {_md(grid.title)}")
         parts.append(_table(found, grid))
     parts.append(_lost(found))
+    parts.append("\n".join(f"- left out: {_md(line, 500)}" for line in words.left_out(found)))
     parts += _exchange(found)
     parts.append(
         f"{_md(words.noise_line(found), 300)}" + (f". Base: {_code(found.base)}." if found.base else ".")

@@ -446,6 +446,8 @@ def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:
             lines += _wrap(
                 f"{text.visible(row.codec, 60)} changes silently: {_isolated(lost)}", width, "", "red"
             )
+    for line in words.left_out(found):
+        lines += _wrap(f"left out: {_isolated(line)}", width, "")
     legend = _legend(found)
     lines += _wrap(legend, width, "", "dim") if legend else []
     lines += _wrap(words.noise_line(found), width, "", "dim")

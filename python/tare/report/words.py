@@ -21,6 +21,7 @@ __all__ = [
     "headline",
     "idle_line",
     "kept_sentence",
+    "left_out",
     "link_line",
     "losses",
     "noise_line",
