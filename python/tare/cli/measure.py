@@ -26,6 +26,8 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # An overrun below both is not worth a line: seconds, and a share of the time limit.
 _LATE_S = 1.0
 _LATE = 0.05
+# As many reasons of cases are told where none was measured.
+_CAUSES = 3
 _PROFILES = ("cache", "archive", "message", "exchange", "random")
 
 
@@ -166,6 +168,9 @@ def command(data: str | None, **options: Any) -> int:
     show(result, options)
     if result.record.get("interrupted"):
         return 130
+    if why := unmeasured(result.record):
+        click.echo(f"tare: {why}", err=True)
+        return 1
     return 1 if options["strict"] and any_failed(result.record["cases"]) else 0
 
 
@@ -178,6 +183,24 @@ def any_failed(cases: list[dict[str, Any]]) -> bool:
     True
     """
     return any(case["status"] not in ("ok", "screened", "n/a", "pending") for case in cases)
+
+
+def unmeasured(record: dict[str, Any]) -> str:
+    """That no case was measured at all, and why; empty if one was, or failed, which is a result.
+
+    >>> unmeasured({"cases": [{"status": "n/a", "reason": "holds tables"}, {"status": "pending", "reason": "no time"}]})
+    'nothing was measured: holds tables; no time'
+    >>> unmeasured({"cases": [{"status": "pending", "reason": "no time"}, {"status": "error", "reason": "died"}]})
+    ''
+    """
+    from tare.cli.lines import clean
+
+    cases = record["cases"]
+    if any(case["status"] not in ("pending", "n/a") or case.get("bytes") is not None for case in cases):
+        return ""
+    why = dict.fromkeys(clean(case.get("reason") or case["status"], 200) for case in cases)
+    more = f"; and {len(why) - _CAUSES} more reasons" if len(why) > _CAUSES else ""
+    return f"nothing was measured: {'; '.join(list(why)[:_CAUSES]) or 'there was no case'}{more}"
 
 
 def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Result:
@@ -273,10 +296,13 @@ def show(result: Result, options: dict[str, Any]) -> None:
     if not options["quiet"]:
         for note in result.record["dataset"].get("notes") or ():
             click.echo(f"note    {note}", err=True)
-        for line in result.record.get("left_out") or ():
+        # The table and Markdown hold it themselves.
+        for line in (result.record.get("left_out") or ()) if options["as_json"] or options["as_csv"] else ():
             click.echo(f"note    left out: {clean(line, 1000)}", err=True)
         if more := unsaid(options):
             click.echo(f"note    {more}", err=True)
+        if waited := asked(result.record):
+            click.echo(f"note    {waited}", err=True)
         if late := overrun(result.record):
             click.echo(f"late    {late}", err=True)
         if result.record.get("interrupted"):
@@ -292,6 +318,18 @@ def show(result: Result, options: dict[str, Any]) -> None:
         )
         if options["html"]:
             click.echo(f"report  {options['html']}", err=True)
+
+
+def asked(record: dict[str, Any]) -> str:
+    """How long workers of other languages were waited for before the run; empty below a second.
+
+    >>> asked({"asked_s": 30.02})
+    'before the run workers of other languages were asked what they have: 30.0 s, no part of --time'
+    """
+    waited_s = record.get("asked_s") or 0.0
+    if waited_s < _LATE_S:
+        return ""
+    return f"before the run workers of other languages were asked what they have: {waited_s:.1f} s, no part of --time"
 
 
 def overrun(record: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 
 from tare.measure.analysis import Analysis, Figure, analyse
 from tare.measure.constraints import kept
+from tare.measure.copied import copying, idle, too_quick
 from tare.measure.cost import PROFILES, Profile, envelope, pareto
 from tare.measure.full_size import OPERATIONS
 from tare.measure.mains import SPAN, TOTAL, is_ranked, main_cases, peak_of
@@ -26,14 +27,11 @@ from tare.measure.recommend import Evidence, choose, default_profile, gather, re
 __all__ = ["VERSION", "derive", "noise_of", "pareto_keys"]
 
 VERSION = 1
-READING = ("decode", "read", "receive")
 DIGITS = 6
 QUIET_FLOOR = 0.05
 QUIET_PSI = 0.10
 # A launch in which processes waited for a CPU longer than this share of its time.
 STALLED = 0.05
-# Copying as measured once and again differs by the state of caches; only below this share of it is a decode too fast.
-COPY_MARGIN = 0.8
 
 
 def derive(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,12 +157,12 @@ def _cases(evidence: Evidence) -> dict[str, Any]:
             steep[row["codec"], row["medium"], row["delivery"]].append(
                 f"{row['op']} grows faster than the data: k={row['k']:.2f} [{row['k_lo']:.2f}, {row['k_hi']:.2f}]"
             )
-    copying, mains = _copying(record, analysis), main_cases(record)
+    per_byte, mains = copying(record, analysis), main_cases(record)
     found = {}
     for case in record.get("cases", ()):
         labels, figures = case["labels"], analysis.figures.get(case["key"], {})
         row = _case(case, figures)
-        row["flags"] = _flags(case, figures, copying)
+        row["flags"] = _flags(case, figures, per_byte)
         row["flags"] += steep.get(
             (labels["codec"], labels.get("medium", "memory"), labels.get("delivery", "whole")), []
         )
@@ -246,31 +244,15 @@ def _predicted(
     }
 
 
-def _copying(record: Mapping[str, Any], analysis: Analysis) -> dict[str, float]:
-    """Seconds to copy one byte, by size label, from the floor row."""
-    found = {}
-    for case in record.get("cases", ()):
-        figure = analysis.figures.get(case["key"], {}).get("copy")
-        if figure is not None and case["labels"]["codec"] == "copy" and case.get("bytes"):
-            found[case["labels"].get("size", "1")] = figure.time_ns / case["bytes"]
-    return found
-
-
-def _flags(case: Mapping[str, Any], figures: Mapping[str, Figure], copying: Mapping[str, float]) -> list[str]:
+def _flags(
+    case: Mapping[str, Any], figures: Mapping[str, Figure], per_byte: Mapping[str, float]
+) -> list[str]:
     flags: list[str] = []
     if unchecked := (case.get("verify") or {}).get("unchecked"):
         flags.append(f"kept is its worker's own word: {unchecked}")
     if not is_ranked(case):
         return flags
-    for op in READING:
-        figure = figures.get(op)
-        if figure is None or not case.get("bytes"):
-            continue
-        own = figures.get("copy")
-        per_byte = copying.get(case["labels"].get("size", "1"))
-        floor_ns = own.time_ns if own is not None else per_byte * case["bytes"] if per_byte else 0.0
-        if figure.hi_ns < COPY_MARGIN * floor_ns:
-            flags.append("faster than memcpy: lazy or did not run")
+    flags += ["faster than memcpy: lazy or did not run" for _ in too_quick(case, figures, per_byte)]
     timed = [figure for op, figure in figures.items() if op != TOTAL]
     if any(figure.contended for figure in timed):
         flags.append("contended: the wall clock ran 10 % past CPU and blocked time")
@@ -289,7 +271,13 @@ def pareto_keys(
         analysis: Its figures.
         axes: ``size``, ``write``, ``read``, and ``memory`` for the peak.
     """
-    mains = {at: case for at, case in main_cases(record).items() if case.get("status") == "ok"}
+    per_byte = copying(record, analysis)
+    mains = {
+        at: case
+        for at, case in main_cases(record).items()
+        if case.get("status") == "ok"
+        and not idle(record, case, analysis.figures.get(case["key"], {}), per_byte)
+    }
     media = [
         medium
         for medium in ("file", "memory", "store")

@@ -343,7 +343,9 @@ def _codec(session: Session, case: Case) -> Codec:
     text, threads = case.labels["codec"], session.settings.threads
     if language := language_of(text, session.settings.workers):
         foreign = Foreign(text, inventory(language, session.settings.workers))
-        session.record["codecs"].setdefault(text, foreign.describe(threads))
+        session.record["codecs"].setdefault(
+            text, describe(cast("Codec", foreign), threads, session.settings.workers)
+        )
         return cast("Codec", foreign)
     codec = Codec.parse(text)
     session.record["codecs"].setdefault(str(codec), describe(codec, threads))

@@ -11,6 +11,7 @@ from tare.errors import UsageError
 from tare.measure import smallness, wording
 from tare.measure.analysis import Analysis, analyse
 from tare.measure.constraints import Condition, allowed, barred, conditions, losses
+from tare.measure.copied import copying, idle
 from tare.measure.cost import PROFILES, Costed, Profile, cost, wins
 from tare.measure.curves import full_share, growth_rows
 from tare.measure.flips import flips
@@ -181,6 +182,7 @@ def choose(
     choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))
     if choice.predicted:
         notes.append(f"provisional: predicted from {wording.percent(1 / full)} of the data")
+    per_byte = copying(record, analysis)
     names = list(record.get("codecs") or {})
     names += [codec for codec, _ in mains if codec not in names]
     for codec in names:
@@ -208,6 +210,9 @@ def choose(
             failed, why = _failing(entry, {}, None, use, known)
         elif not why and case is not None and one is not None:
             failed, why = _failing(entry, case, one, use, wanted)
+        reads = not why and case is not None and use.reads + use.subset_reads > 0
+        if reads and case and idle(record, case, analysis.figures.get(case["key"], {}), per_byte):
+            failed, why = ("idle",), wording.IDLE
         if not why and entry.get("asked") is False:
             failed, why = ("asked",), "there for comparison: it was not asked for"
         if why or one is None:

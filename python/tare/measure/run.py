@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -407,6 +407,8 @@ def base_codec(session: Session) -> Codec:
 def candidates(session: Session, base: Codec) -> list[Codec]:
     """The codecs to screen: those asked for, else every installed one; the base is always among them.
 
+    What workers of other languages take to say what they have is no part of the time that was given.
+
     Raises:
         UsageError: A codec id does not exist, or nothing is left.
         Stopped: The user asked to stop while workers were asked what they have.
@@ -414,13 +416,21 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     from tare.measure.supports import tried
 
     settings = session.settings
+    began_s = time.monotonic()
     found, left_out = tried(settings, session.dataset, session.check)
+    if settings.codecs or settings.exclude:
+        # One that does not answer is waited for as long as a slow one may take; the others' time is theirs.
+        asked_s = time.monotonic() - began_s
+        session.started_at += asked_s
+        session.record["asked_s"] = round(asked_s, 3)
     if left_out:
         session.record["left_out"] = left_out
     asked = base in found
     if not asked:
         found.insert(0, base)
-    session.record["codecs"] = {str(codec): describe(codec, settings.threads) for codec in found}
+    session.record["codecs"] = {
+        str(codec): describe(codec, settings.threads, settings.workers) for codec in found
+    }
     if not asked:
         # It is measured for the ratios, and is no answer to a question about others.
         session.record["codecs"][str(base)]["asked"] = False
@@ -429,13 +439,20 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     return found
 
 
-def describe(codec: Codec, threads: int | str) -> dict[str, Any]:
-    """What the record says of a codec: everything resolved."""
+def describe(codec: Codec, threads: int | str, workers: Collection[str] = ()) -> dict[str, Any]:
+    """What the record says of a codec: everything resolved.
+
+    Args:
+        codec: The codec.
+        threads: 1 or ``all``.
+        workers: Languages whose worker is somebody's own.
+    """
     from tare.measure.foreign import Foreign
 
     stand_in: object = codec
     if isinstance(stand_in, Foreign):
-        return stand_in.describe(threads)
+        own = {"given": True} if stand_in.language in workers else {}
+        return {**stand_in.describe(threads), **own}
     return {
         "format": codec.format.id,
         "library": codec.library.name,

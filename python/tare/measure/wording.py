@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tare.measure.recommend import Choice
 
 __all__ = [
+    "IDLE",
     "READING_ALONE",
     "WRITING_ALONE",
     "failure",
@@ -399,7 +400,9 @@ def _why(name: str) -> str:
 # What is no news in a verdict: codecs that were not in the race, and those that fell by themselves.
 ABSENT = ("measured", "screened", "n/a", "pending", "asked")
 BROKEN = ("error", "timeout", "killed", "refused", "unproven")
+IDLE = "reads in less time than copying its bytes takes: lazy or did not run"
 LEFT_OUT = {
+    "idle": IDLE,
     "loss": "data changed silently",
     "spec": "no written spec",
     "no code": "can run code or crash when read",
@@ -445,7 +448,8 @@ def nothing(
         return f"{lead}no codec {'asked for ' if asked else ''}was measured.", []
     alone: dict[str, list[str]] = defaultdict(list)
     for codec, names, _ in excluded:
-        if len(names) == 1 and names[0] not in ABSENT + BROKEN:
+        # Nothing that a user gives up makes reading of what does not read.
+        if len(names) == 1 and names[0] not in (*ABSENT, *BROKEN, "idle"):
             alone[names[0]].append(f"`{codec}`")
     parts = _left_out(excluded, but=ABSENT + BROKEN)
     broken = [f"`{codec}` {reason}" for codec, names, reason in excluded if names[0] in BROKEN]

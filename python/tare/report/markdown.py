@@ -27,6 +27,7 @@ def render(result: Any, *, profile: str | None = None) -> str:
             parts.append(f"## {_md(grid.title)}")
         parts.append(_table(found, grid))
     parts.append(_lost(found))
+    parts.append("\n".join(f"- left out: {_md(line, 500)}" for line in words.left_out(found)))
     parts += _exchange(found)
     parts.append(
         f"{_md(words.noise_line(found), 300)}" + (f". Base: {_code(found.base)}." if found.base else ".")
@@ -78,6 +79,8 @@ def _verdict(found: Digest) -> list[str]:
         lines = [_sentence(said["sentence"] or f"No route fits {said['profile']}.")]
         # Of no route the reasons are what to give up or to do instead.
         lines += map(_sentence, said["reasons"])
+    if said["named"] or said["tie"]:
+        lines.append(_md(words.idle_line(said), 600))
     lines += [_md(said["transfer"], 400), _md(words.link_line(found), 300)]
     changes = [f"- {_md(change, 200)}" for change in words.flips(found)]
     return [" ".join(filter(None, lines)), "\n".join(changes)]

@@ -208,6 +208,8 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         # Of no route the reasons are what to give up or to do instead.
         for reason in [] if said["tie"] else said["reasons"]:
             lines += _wrap(reason.replace("`", ""), width, "     ")
+    if (said["named"] or said["tie"]) and (idle := words.idle_line(said)):
+        lines += _wrap(_isolated(idle), width, "     ", "yellow")
     lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
     link = words.link_line(found)
     lines += _wrap(link, width, "     ") if link else []
@@ -444,6 +446,8 @@ def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:
             lines += _wrap(
                 f"{text.visible(row.codec, 60)} changes silently: {_isolated(lost)}", width, "", "red"
             )
+    for line in words.left_out(found):
+        lines += _wrap(f"left out: {_isolated(line)}", width, "")
     legend = _legend(found)
     lines += _wrap(legend, width, "", "dim") if legend else []
     lines += _wrap(words.noise_line(found), width, "", "dim")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tare.measure.mains import STAGES, is_ranked
-from tare.measure.wording import READING_ALONE, WRITING_ALONE, came_back, noise_floor, parted
+from tare.measure.wording import IDLE, READING_ALONE, WRITING_ALONE, came_back, noise_floor, parted
 from tare.report import text
 from tare.report.digest import TIMED, Digest, Grid, Row, items, mapping, number
 
@@ -19,7 +19,9 @@ __all__ = [
     "flips",
     "full_mark",
     "headline",
+    "idle_line",
     "kept_sentence",
+    "left_out",
     "link_line",
     "losses",
     "noise_line",
@@ -184,6 +186,33 @@ def trust_line(said: dict[str, Any]) -> str:
     return (
         "Bytes from others can run code or crash the reader: only read your own." if said["runs_code"] else ""
     )
+
+
+def idle_line(said: dict[str, Any], limit: int = 3) -> str:
+    """Which codecs a verdict passed over because they read nothing; empty where there are none.
+
+    Args:
+        said: What `headline` gave of the verdict.
+        limit: As many are named.
+    """
+    idle = [codec for codec, reason in said["excluded"] if reason == IDLE]
+    if not idle:
+        return ""
+    more = f" and {len(idle) - limit} more" if len(idle) > limit else ""
+    return f"Passed over: {', '.join(idle[:limit])}{more}: {IDLE}."
+
+
+def left_out(found: Digest, limit: int = 12) -> list[str]:
+    """What a ``*`` of ``--codec`` meant too and was not tried, and why, a line each.
+
+    Args:
+        found: The record.
+        limit: As many are told one by one.
+    """
+    given = found.record.get("left_out")
+    lines = [text.one_line(line, 400) for line in given if line] if isinstance(given, list) else []
+    more = [f"and {text.count(len(lines) - limit)} more"] if len(lines) > limit else []
+    return lines[:limit] + more
 
 
 _DRIFT = 0.1  # as far as a link may change between the first sample and the last

@@ -15,6 +15,7 @@ from tare import measure
 from tare.measure.driver import Worker
 from tare.measure.kit import CHECKS, check_worker
 from tare.measure.result import Result
+from tare.measure.wording import IDLE
 
 
 @pytest.mark.alone  # its run of ten seconds is to reach the case
@@ -197,6 +198,27 @@ def test_a_worker_that_returns_what_it_loaded_keeps_nothing(root: Path, tmp_path
     assert {one["status"] for one in cases} == {"error"}, cases
     assert all(one["reason"].startswith("decode: in a process that loaded nothing: ") for one in cases)
     assert {record["derived"]["cases"][one["key"]]["kept"] for one in cases} == {""}
+
+
+def test_a_worker_that_does_no_work_is_not_recommended(root: Path, tmp_path: Path) -> None:
+    """It gives back what it had: its value is right, it is quicker than any memory, and it is passed over."""
+    gives_back = (
+        "encode => sub { $json->encode($value) }, decode => sub { parse($encoded, 'decode') }",
+        "encode => sub { $encoded }, decode => sub { $back }",
+    )
+    record = measure.run(
+        _WHOLE * 4,
+        codecs=("json:perl", "json:stdlib"),
+        media=("memory",),
+        time_s=12,
+        quick=True,
+        workers={"perl": f"perl {_worker(root, tmp_path, (gives_back,))}"},
+    ).record
+    verdict = record["derived"]["headline"]
+    cases = [one for one in record["cases"] if one["labels"]["codec"] == "json:perl"]
+    assert "ok" in {one["status"] for one in cases}, cases
+    assert "json:stdlib" == verdict["codec"]
+    assert {"codec": "json:perl", "reason": IDLE} in verdict["excluded"]
 
 
 def _worker(root: Path, folder: Path, changes: Iterable[tuple[str, str]]) -> Path:

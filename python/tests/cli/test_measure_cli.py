@@ -22,6 +22,7 @@ import pytest
 
 from tare.cli import main
 from tare.measure.record import read_record
+from tare.measure.run import check_settings
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7)} for n in range(500)]
 PLAN = """
@@ -439,6 +440,22 @@ def test_strict_fails_when_something_was_lost(tare, tmp_path):
     assert 1 == lost.code
     kept = tare("measure", "nan.pkl", *common, "--codec", "pickle")
     assert 0 == kept.code, kept.err
+
+
+def test_nothing_measured_is_no_success(tare, tmp_path, document, monkeypatch):
+    """The exit code is 1 and standard error says why, with --quiet too; the record is there."""
+    run = sys.modules[check_settings.__module__]
+    small_part = run.small_part
+
+    def late(session, base):
+        session.started_at -= 1000
+        return small_part(session, base)
+
+    monkeypatch.setattr(run, "small_part", late)
+    out = tmp_path / "r.tare.json"
+    said = tare("measure", document, "--quiet", "--codec", "json:orjson", "--time", "9s", "--out", str(out))
+    assert {"pending"} == {case["status"] for case in read_record(out)["cases"]}
+    refused(said, 1, "tare: nothing was measured: not reached in the time given")
 
 
 def test_not_leaves_out(tare, tmp_path, document):

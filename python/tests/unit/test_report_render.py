@@ -511,3 +511,36 @@ def test_every_report_names_the_emulated_link(document, render):
         .replace("medium=tcp", "medium=link")
     )
     assert said in " ".join(render(json.loads(body)).split())
+
+
+def test_what_was_not_tried_is_in_every_report(table):
+    """A language that was left out is named with its reason, whose words are somebody's program's."""
+    record = {
+        **table,
+        "left_out": ["codecs of Node (the Node worker does not run: no answer within 30 s)", HOSTILE],
+    }
+    for name, render in renderers().items():
+        if name == "csv":  # a row is a case
+            continue
+        shown = render(record)
+        assert "codecs of Node (the Node worker does not run: no answer within 30 s)" in " ".join(
+            re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\\", "").split()
+        ), name
+        if name not in ("json", "colour"):
+            assert not set("\x1b\x07\u202e\u2028\r") & set(shown), name
+        if name in ("markdown", "html"):
+            assert "<img" not in shown.replace("\\<", ""), name
+
+
+@pytest.mark.parametrize("given", [None, "codecs of Node", 7, {"a": 1}, [], [None, ""]])
+def test_nothing_left_out_is_no_line(table, given):
+    """Also where a foreign record has no list there."""
+    for render in (terminal.render, markdown.render, render_html):
+        assert render({**table, "left_out": given}) == render(table)
+
+
+def test_many_that_were_left_out_are_counted(table):
+    """A dozen lines, and how many more."""
+    shown = terminal.render({**table, "left_out": [f"codecs of L{n} (not installed)" for n in range(20)]})
+    assert 13 == shown.count("left out: ")
+    assert "left out: and 8 more" in shown

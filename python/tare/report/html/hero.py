@@ -67,14 +67,14 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
         )
         body = (
             f"<h1>{first}{f'<p>{badges}</p>' if badges else ''}"
-            f'<p class="say">{inline_code(_sentence(said))}</p>{_caveat(found, said)}'
+            f'<p class="say">{inline_code(_sentence(said))}</p>{_caveat(found, said)}{_idle(said)}'
             f"{_figures(found, row, grid, said)}"
         )
     elif said["tie"]:
         lead, _, _ = said["sentence"].partition(" for ")
         head = f"{esc(lead)}." if said["vague"] else "A tie: choose by size or fidelity."
         body = (
-            f'<h1>{head}</h1><p class="say">{inline_code(said["sentence"])}</p>'
+            f'<h1>{head}</h1><p class="say">{inline_code(said["sentence"])}</p>{_idle(said)}'
             f"{_tied(found, grid, said, slots)}"
         )
     else:
@@ -98,6 +98,11 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
 def _caveat(found: Digest, said: dict[str, Any]) -> str:
     line = words.provisional_line(found, said)
     return f'<p class="notice">{inline_code(line)}</p>' if line else ""
+
+
+def _idle(said: dict[str, Any]) -> str:
+    line = words.idle_line(said)
+    return f'<p class="notice">{esc(line, 600)}</p>' if line else ""
 
 
 def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | None]:

@@ -154,7 +154,7 @@ def _section(name: str, title: str, lead: str, body: str) -> str:
 
 def _all_codecs(found: Digest, slots: dict[str, int]) -> str:
     if not any(grid.rows for grid in found.grids):
-        return _section("codecs", "All codecs", "No case was finished.", "")
+        return _section("codecs", "All codecs", "No case was finished.", _left_out(found))
     tables = "".join(comparison(found, place, slots) for place in range(len(found.grids)))
     base = (
         f"<b>{words.RATIO}</b> is the time of one write and one read as a multiple of that of "
@@ -167,7 +167,13 @@ def _all_codecs(found: Digest, slots: dict[str, int]) -> str:
         "The order is that of the cost in the chosen use, which weighs writes, reads and the link. "
         "A codec whose data did not come back has no time."
     )
-    return _section("codecs", "All codecs", lead, tables)
+    return _section("codecs", "All codecs", lead, tables + _left_out(found))
+
+
+def _left_out(found: Digest) -> str:
+    """What was meant by a ``*`` and not tried, and why."""
+    lines = "".join(f"<li><bdi>{esc(line, 500)}</bdi></li>" for line in words.left_out(found, 100))
+    return f'<h3>Not tried</h3><ul class="notes">{lines}</ul>' if lines else ""
 
 
 def _has(chart: str, data: dict[str, list[dict[str, Any]]]) -> bool:
