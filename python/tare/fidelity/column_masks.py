@@ -38,6 +38,7 @@ __all__ = [
     "items_of",
     "members",
     "storage",
+    "union_places",
     "whole",
 ]
 
@@ -183,7 +184,7 @@ def _whole_union(array: Any, look_up: LookUp | None) -> Any:
     if kind.mode == "sparse":
         return pa.UnionArray.from_sparse(codes, parts, names, kind.type_codes)
     return pa.UnionArray.from_dense(
-        codes, pa.array(_places(array), pa.int32()), parts, names, kind.type_codes
+        codes, pa.array(union_places(array), pa.int32()), parts, names, kind.type_codes
     )
 
 
@@ -315,7 +316,7 @@ def members(array: Any, shown: Mask | bool = True) -> Iterator[tuple[Any, Any]]:
     codes = codes_of(array)
     for at, code in enumerate(array.type.type_codes):
         rows = np.flatnonzero((codes == code) & shown)
-        places = _places(array)[rows] if array.type.mode == "dense" else rows
+        places = union_places(array)[rows] if array.type.mode == "dense" else rows
         yield rows, whole(array.field(at)).take(pa.array(places, pa.int64()))
 
 
@@ -324,7 +325,7 @@ def codes_of(array: Any) -> Any:
     return _slice_of(array, 1, np.int8)
 
 
-def _places(array: Any) -> Any:
+def union_places(array: Any) -> Any:
     """Where each row of a dense union is in its member."""
     return _slice_of(array, 2, np.int32)
 
