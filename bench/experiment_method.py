@@ -99,7 +99,7 @@ def _facts(result: Any, link: str) -> Iterator[str]:
         )
     noise, found = result.derived["noise"], floors(result)
     yield f"Noise floor {floors_said(found) if found else 'not measured'}."
-    if not noise.get("quiet", True):
+    if noise.get("quiet") is False:  # None: not measured
         yield "*contended* below counts figures whose wall clock ran 10 % past CPU and blocked time, which is but one way"
         yield "of not being quiet: what stands behind *quiet* there names the one that it was."
 

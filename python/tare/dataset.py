@@ -215,7 +215,7 @@ class Dataset:
             data = levels_of_part(data, mask)
             rows, nbytes = saving.save_batches(sampling.masked(data, mask), data.schema, path)
             footprint.give_back()
-            digest = hashing.hash_columns(data.schema, sampling.masked_columns(data, mask))
+            digest = hashing.hash_columns(data.schema, sampling.masked_columns(data, mask), rows)
         footprint.give_back()
         return saving.Saved(os.fspath(path), "arrow", self.kind, rows, nbytes, digest)
 

@@ -434,6 +434,11 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     )  # fmt: skip
 
 
+def _is_rows_alone(value: Any) -> bool:
+    """Whether a document is a table but for the columns, which its rows do not have."""
+    return isinstance(value, list) and all(isinstance(row, dict) and not row for row in value)
+
+
 @contextlib.contextmanager
 def _advising(data: Dataset, codec: Codec) -> Iterator[None]:
     """Name the source in what an encoder says, the part of it that is refused, and what to do."""
@@ -447,7 +452,11 @@ def _advising(data: Dataset, codec: Codec) -> Iterator[None]:
             path = part[0]
             where = f", at {printable(path) or 'the top'} ({printable(repr(part[1]), 40)})"
         said = str(error).rstrip(".")
-        if data.kind == "document" and "document" not in codec.format.kinds:
+        if (
+            data.kind == "document"
+            and "document" not in codec.format.kinds
+            and not _is_rows_alone(data.value)
+        ):
             said = f"{codec.format_id} holds tables, and this is none: {said}"
         text = f"{printable(data.name)}: {said}{where}. Nothing was written. {advice}"
         raise type(error)(text, format=error.format, path=path) from error

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
-from tare.errors import Malformed, Truncated, UsageError
+from tare.datasets.tables import check_columns
+from tare.errors import Malformed, Truncated
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -182,12 +183,8 @@ def _read(
         known = csv.read_csv(
             _file(data[: first_row(data)]), parse_options=given["parse_options"]
         ).column_names
-        missing = next((name for name in columns or () if name not in known), "")
-        raise source.error(
-            UsageError,
-            f"it has no column {printable(missing, 40)!a}",
-            advice=f"It has {printable(', '.join(known), 200)}.",
-        ) from None
+        check_columns(source, known, columns)
+        raise
 
 
 def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Malformed | Truncated:

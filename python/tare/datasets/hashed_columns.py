@@ -1,23 +1,23 @@
 """Feeds a column to a content hash: its values and levels, and nothing of how they lie in memory.
 
+Of categories the numbers of their levels are fed, then each level once, then for each category the numbers of its levels in their
+order. Numbers are as `tare.datasets.numbered` gives them: they depend on values and levels alone, as does their width.
+
 Columns without categories, unions, runs, views and nulls inside nested values are fed as Arrow serializes 65,536 rows
 of them that lie alone in memory; texts, as they lie before those of the next rows. Published records hold such hashes.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tare.categories import has_order, same_levels
-from tare.errors import EncodeError
+from tare.categories import has_levels
+from tare.datasets.numbered import Numbered
 from tare.fidelity.column_masks import (
-    INTEGERS,
     as_pairs,
     codes_of,
     holds,
@@ -26,7 +26,6 @@ from tare.fidelity.column_masks import (
     storage,
     whole,
 )
-from tare.fidelity.tables import distinct
 
 __all__ = ["hash_column"]
 
@@ -49,34 +48,37 @@ def hash_column(digest: Any, column: Any) -> None:
     >>> digest.hexdigest()[:8]
     'd53d531f'
     """
-    _hash_values(digest, column)
-    if _is_flat(column.type):
+    if not has_levels(column.type):
+        _hash_values(digest, column)
         return
-    chunks = column.chunks
-    if has_order(column.type):
-        with contextlib.suppress(EncodeError):  # chunks that contradict each other: as they appear
-            chunks = same_levels(chunks)
-    for levels in _levels(column.type, chunks):
+    categories = Numbered(column)
+    _hash_values(digest, column, categories.of)
+    for levels in categories.levels.values():
         digest.update(b"levels\0")
-        _hash_values(digest, levels)
+        _hash_values(digest, pa.chunked_array([levels]))
+    for order in categories.orders:
+        digest.update(b"order\0")
+        _hash_values(digest, pa.chunked_array([order]))
 
 
-def _hash_values(digest: Any, column: Any) -> None:
+def _hash_values(digest: Any, column: Any, look_up: Any = None) -> None:
+    """Values, and of categories what stands for their levels: the number of each."""
     flat = _is_flat(column.type)
     for start in range(0, len(column), _ROWS):
-        _hash_rows(digest, column.slice(start, _ROWS), flat, column.slice(start + _ROWS) if flat else None)
+        behind = column.slice(start + _ROWS) if flat else None
+        _hash_rows(digest, column.slice(start, _ROWS), flat, behind, look_up)
 
 
-def _hash_rows(digest: Any, rows: Any, flat: bool, behind: Any = None) -> None:
+def _hash_rows(digest: Any, rows: Any, flat: bool, behind: Any, look_up: Any) -> None:
     """Rows that are few enough to copy; in halves where offsets of 32 bits do not lead to the end of their values."""
     try:
-        arrays, parts = _arrays(rows, flat, behind)
+        arrays, parts = _arrays(rows, flat, behind, look_up)
     except _TOO_LONG:
         if len(rows) < 2:
             raise
         half = len(rows) // 2
-        _hash_rows(digest, rows.slice(0, half), flat)
-        _hash_rows(digest, rows.slice(half), flat)
+        _hash_rows(digest, rows.slice(0, half), flat, None, look_up)
+        _hash_rows(digest, rows.slice(half), flat, None, look_up)
         return
     # Arrow's own serialization cuts slices to what they show.
     for array in arrays:
@@ -88,7 +90,7 @@ def _hash_rows(digest: Any, rows: Any, flat: bool, behind: Any = None) -> None:
             _hash_values(digest, part)
 
 
-def _arrays(rows: Any, flat: bool, behind: Any) -> tuple[list[Any], list[Any] | None]:
+def _arrays(rows: Any, flat: bool, behind: Any, look_up: Any) -> tuple[list[Any], list[Any] | None]:
     """Arrays without bytes that are there but mean nothing, and the parts of nested values that no array is without.
 
     What means nothing is what stands under a null, what no item of a list and no row of a union shows, and bits
@@ -96,7 +98,7 @@ def _arrays(rows: Any, flat: bool, behind: Any) -> tuple[list[Any], list[Any] | 
     """
     chunks = rows.chunks
     if not flat:
-        chunks = [whole(chunk) for chunk in chunks]
+        chunks = [whole(chunk, look_up) for chunk in chunks]
         flat = _is_flat(chunks[0].type)
     if len(chunks) > 1:
         chunks = _one([chunk for chunk in chunks if len(chunk)])
@@ -216,45 +218,3 @@ def _last_offsets(kind: Any) -> int:
         return _last_offsets(kind.storage_type)
     own = 4 if any(test(kind) for test in _OFFSETS) else 8 if any(test(kind) for test in _LONG_OFFSETS) else 0
     return own + sum(_last_offsets(kind.field(at).type) for at in range(kind.num_fields))
-
-
-def _levels(kind: Any, chunks: list[Any]) -> Iterator[pa.ChunkedArray[Any]]:
-    """The levels of each category that a column is or holds, as a column."""
-    types = pa.types
-    if isinstance(kind, pa.BaseExtensionType):
-        yield from _levels(kind.storage_type, [chunk.storage for chunk in chunks])
-    elif types.is_dictionary(kind):
-        found = [chunk.dictionary for chunk in chunks]
-        yield _each_once(found, kind.value_type)
-        yield from _levels(kind.value_type, found)
-    elif types.is_map(kind):
-        yield from _levels(kind.key_type, [chunk.keys for chunk in chunks])
-        yield from _levels(kind.item_type, [chunk.items for chunk in chunks])
-    elif types.is_struct(kind) or types.is_union(kind):
-        for at in range(kind.num_fields):
-            yield from _levels(kind.field(at).type, [chunk.field(at) for chunk in chunks])
-    elif kind.num_fields:  # lists, views of them, runs
-        yield from _levels(kind.value_type, [chunk.values for chunk in chunks])
-
-
-def _each_once(found: list[Any], kind: Any) -> pa.ChunkedArray[Any]:
-    """Levels of several dictionaries in their order, each once."""
-    if not found:
-        return pa.chunked_array([], kind)
-    levels = [whole(one) for one in {_place(one): one for one in found}.values()]
-    flat = levels[0].type
-    if pa.types.is_floating(flat):  # not a number is one level for Arrow, whatever its bits are
-        levels = [one.view(INTEGERS[flat.bit_width]) for one in levels]
-    elif pa.types.is_string(flat) or pa.types.is_binary(flat):
-        long = pa.large_string() if pa.types.is_string(flat) else pa.large_binary()
-        levels = [one.cast(long) for one in levels]
-    once = distinct(levels)
-    return once if isinstance(once, pa.ChunkedArray) else pa.chunked_array([once])
-
-
-def _place(levels: Any) -> Any:
-    """What two arrays share that are the same memory: chunks of one column often have one dictionary."""
-    kind = levels.type
-    if isinstance(kind, pa.BaseExtensionType) or pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
-        return id(levels)  # its buffers alone do not tell what it shows
-    return levels.offset, len(levels), *(part.address if part else 0 for part in levels.buffers())

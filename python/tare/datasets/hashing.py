@@ -13,7 +13,7 @@ __all__ = ["hash_columns", "hash_document", "hash_table"]
 
 
 def hash_table(data: pa.Table) -> str:
-    """SHA-256 of names, types, nulls, values and levels of categories, however the table is cut into chunks.
+    """SHA-256 of names, types, nulls, values and levels of categories (without a column, of how many rows), however the table is cut into chunks.
 
     The levels of a column are those of its first chunk, then what others add, also those of no row: as an Arrow file has them.
 
@@ -22,17 +22,25 @@ def hash_table(data: pa.Table) -> str:
     >>> hash_table(a) == hash_table(z)
     False
     """
-    return hash_columns(data.schema, data.itercolumns())
+    return hash_columns(data.schema, data.itercolumns(), data.num_rows)
 
 
-def hash_columns(schema: pa.Schema, columns: Iterable[Any]) -> str:
-    """`hash_table` of a table whose columns come one after another, so that no two need be held."""
+def hash_columns(schema: pa.Schema, columns: Iterable[Any], rows: int) -> str:
+    """`hash_table` of a table whose columns come one after another, so that no two need be held.
+
+    Args:
+        schema: Of the table.
+        columns: Its columns.
+        rows: How many rows it has, which tables without a column are told apart by.
+    """
     from tare.datasets.hashed_columns import hash_column
 
     digest = hashlib.sha256()
     digest.update(schema.remove_metadata().serialize())
     for column in columns:
         hash_column(digest, column)
+    if rows and not schema.names:
+        digest.update(b"rows\0%d" % rows)
     return digest.hexdigest()
 
 

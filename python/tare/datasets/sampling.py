@@ -8,12 +8,11 @@ would flatter compressors.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from tare.datasets.levels import levels_of_part
-from tare.errors import Unsupported, UsageError
+from tare.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,10 +64,12 @@ def table(data: pa.Table, size: float, *, how: str = "random", seed: int = 0) ->
         import numpy as np
 
         return levels_of_part(data, np.arange(data.num_rows) < wanted).slice(0, wanted)
+    from tare.datasets.picking import booleans
+
     mask = _mask(data, wanted, how, seed)
     data = levels_of_part(data, mask)
     try:
-        return data.filter(_booleans(mask))
+        return data.filter(booleans(mask))
     except pa.ArrowNotImplementedError:
         return pa.Table.from_batches(list(masked(data, mask)), data.schema)
 
@@ -92,64 +93,22 @@ def masked(data: pa.Table, mask: np.ndarray[Any, Any]) -> Iterator[pa.RecordBatc
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from tare.datasets.picking import booleans, picked
+
     pool = pa.system_memory_pool()  # the one that gives freed blocks back to the system
     at, whole = 0, True
     for batch in data.to_batches(_BATCH_ROWS):
         part = mask[at : at + batch.num_rows]
         at += batch.num_rows
         try:
-            drawn: Any = pc.filter(cast(Any, batch), _booleans(part), memory_pool=pool) if whole else None
+            drawn: Any = pc.filter(cast(Any, batch), booleans(part), memory_pool=pool) if whole else None
         except pa.ArrowNotImplementedError:
             whole = False
         if not whole:
-            columns = [_picked(batch.column(k), part, name) for k, name in enumerate(data.column_names)]
+            columns = [picked(batch.column(k), part, name) for k, name in enumerate(data.column_names)]
             drawn = pa.RecordBatch.from_arrays(columns, schema=data.schema)
         if drawn.num_rows:
             yield drawn
-
-
-def _picked(array: Any, mask: np.ndarray[Any, Any], name: str) -> Any:
-    """The values where the mask is true, in the type that they have; Arrow picks no rows of runs and views of texts."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    pool = pa.system_memory_pool()
-    kind = array.type
-    with contextlib.suppress(pa.ArrowNotImplementedError):
-        return pc.filter(array, _booleans(mask), memory_pool=pool)
-    try:
-        if pa.types.is_run_end_encoded(kind) and mask.any():
-            return _picked_runs(array, mask, name)
-        if pa.types.is_struct(kind):
-            fields = [_picked(array.field(at), mask, name) for at in range(kind.num_fields)]
-            nulls = pc.filter(array.is_null(), _booleans(mask))
-            return pa.StructArray.from_arrays(fields, fields=list(kind), mask=nulls)
-        ends = np.flatnonzero(np.diff(mask, prepend=False, append=False)).reshape(-1, 2).tolist()
-        slices = [array.slice(first, last - first) for first, last in ends]
-        return pa.concat_arrays(slices, memory_pool=pool) if slices else array.slice(0, 0)
-    except pa.ArrowNotImplementedError as error:
-        raise _unsupported(name, kind, "no part of them can be taken") from error
-
-
-def _picked_runs(array: Any, mask: np.ndarray[Any, Any], name: str) -> Any:
-    """As `_picked`. Slices that Arrow joins of runs of categories lose the levels that they do not have."""
-    import numpy as np
-    import pyarrow as pa
-
-    rows = np.flatnonzero(mask) + array.offset
-    runs = np.searchsorted(np.asarray(array.run_ends), rows, side="right")
-    shown = np.zeros(len(array.values), bool)
-    shown[runs] = True
-    ends = np.append(np.flatnonzero(np.diff(runs)) + 1, len(runs))
-    lengths: Any = pa.array(ends, array.type.run_end_type)
-    return pa.RunEndEncodedArray.from_arrays(lengths, _picked(array.values, shown, name), array.type)
-
-
-def _unsupported(name: str, kind: Any, what: str) -> Unsupported:
-    return Unsupported(
-        f"column {name[:80]!a} has values of the type {str(kind)[:80]}, and {what}; leave it out with columns="
-    )
 
 
 def masked_columns(data: pa.Table, mask: np.ndarray[Any, Any]) -> Iterator[pa.ChunkedArray[Any]]:
@@ -224,15 +183,6 @@ class _Drawer:
         return sorted(self.generator.permutation(n)[:wanted].tolist())
 
 
-def _booleans(mask: np.ndarray[Any, Any]) -> Any:
-    """The mask as Arrow has it. Not by ``pa.array``, which imports pandas to look at what it is given."""
-    import numpy as np
-    import pyarrow as pa
-
-    bits = pa.py_buffer(np.packbits(mask, bitorder="little").data)
-    return pa.BooleanArray.from_buffers(pa.bool_(), len(mask), [None, bits])
-
-
 def _mask(data: pa.Table, wanted: int, how: str, seed: int) -> Any:
     import numpy as np
 
@@ -259,8 +209,16 @@ def _codes(column: Any, name: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from tare.fidelity.column_masks import whole
+    from tare.datasets.numbered import Numbered
+    from tare.datasets.picking import unsupported
+    from tare.fidelity.column_masks import storage, whole
 
+    column = pa.chunked_array([storage(chunk) for chunk in column.chunks]) if column.num_chunks else column
+    if pa.types.is_dictionary(column.type):
+        levels = Numbered(column)
+        numbers = [levels.of(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+        codes: Any = pc.cast(pa.chunked_array(numbers), pa.int64())
+        return codes.fill_null(-1).to_numpy()
     try:
         try:
             encoded: Any = pc.dictionary_encode(column, null_encoding="encode")
@@ -268,7 +226,7 @@ def _codes(column: Any, name: str) -> Any:
             plain = pa.chunked_array([whole(chunk) for chunk in column.chunks])
             encoded = pc.dictionary_encode(plain, null_encoding="encode")
     except pa.ArrowNotImplementedError as error:
-        raise _unsupported(name, column.type, "they are in no groups") from error
+        raise unsupported(name, column.type, "they are in no groups") from error
     return encoded.combine_chunks().indices.to_numpy()
 
 

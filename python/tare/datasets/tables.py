@@ -186,33 +186,36 @@ def _table(batches: list[Any], schema: Any) -> Any:
     return pa.Table.from_batches(batches, schema=None if schema is None else batches[0].schema)
 
 
-def check_columns(source: Source, names: Sequence[str], columns: list[str] | None) -> None:
+def check_columns(source: Source | None, names: Sequence[object], columns: Sequence[str] | None) -> None:
     """Refuse a column that is not there.
 
     Args:
-        source: The file.
-        names: What it has.
+        source: The file; None if whoever asks names it.
+        names: What it has; keys of a document may be no text.
         columns: What was asked for; None for all.
 
     Raises:
         UsageError: One of them is not there.
     """
     missing = next((name for name in columns or () if name not in names), None)
-    if missing is not None:
-        raise source.error(
-            UsageError,
-            f"it has no column {printable(missing, 40)!a}",
-            advice=f"It has {printable(', '.join(names), 200) or 'none'}.",
-        )
+    if missing is None:
+        return
+    what = f"it has no column {printable(missing, 40)!a}"
+    advice = f"It has {printable(', '.join(map(_name_of, names)), 200) or 'none'}."
+    raise UsageError(f"{what}. {advice}") if source is None else source.error(UsageError, what, advice=advice)
 
 
-def places_of(source: Source, schema: pa.Schema, columns: Sequence[str]) -> list[int]:
+def _name_of(key: object) -> str:
+    return key if isinstance(key, str) else f"{str(key)[:40]} ({type(key).__name__})"
+
+
+def places_of(source: Source | None, schema: pa.Schema, columns: Sequence[str]) -> list[int]:
     """Where the columns stand that were asked for, all of a name that several have.
 
     Raises:
         UsageError: One of them is not there.
     """
-    check_columns(source, schema.names, list(columns))
+    check_columns(source, schema.names, columns)
     return [place for name in columns for place in schema.get_all_field_indices(name)]
 
 

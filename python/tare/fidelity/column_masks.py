@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
     Compare = Callable[[Any, Any], "Differences"]
+    LookUp = Callable[[Any], Any]
 
 __all__ = [
     "INTEGERS",
@@ -37,6 +38,7 @@ __all__ = [
     "items_of",
     "members",
     "storage",
+    "union_places",
     "whole",
 ]
 
@@ -113,52 +115,60 @@ def storage(array: Any) -> Any:
     return array
 
 
-def decoded(array: Any) -> Any:
+def decoded(array: Any, look_up: LookUp | None = None) -> Any:
     """The array without extension types, dictionary or run-end encoding, in whatever order they lie on each other.
+
+    Args:
+        array: The array.
+        look_up: What stands for the levels of a dictionary; None for themselves.
 
     >>> decoded(pa.array(["b", None]).dictionary_encode()).to_pylist()
     ['b', None]
     """
     array = storage(array)
     if pa.types.is_dictionary(array.type):
-        return whole(array.dictionary).take(array.indices)
+        return (look_up or whole)(array.dictionary).take(array.indices)
     if pa.types.is_run_end_encoded(array.type):
         rows = np.arange(array.offset, array.offset + len(array))
         places = np.searchsorted(np.asarray(array.run_ends), rows, side="right")
-        return whole(array.values).take(pa.array(places))
+        return whole(array.values, look_up).take(pa.array(places))
     return array
 
 
-def whole(array: Any) -> Any:
+def whole(array: Any, look_up: LookUp | None = None) -> Any:
     """The array decoded, with texts, bytes and lists in the place of views of them, at every depth.
 
     Fewer of Arrow's functions take these: none picks rows of lists of views of texts, or of lists of runs. Its cast of
     views of lists loses items or reads beyond them, and of runs in a part of a struct it takes other rows. Lists of a
     fixed size that hold such become lists of any. A type of somebody's own stays within others if it holds none.
 
+    Args:
+        array: The array.
+        look_up: What stands for the levels of a dictionary, as for `decoded`.
+
     >>> whole(pa.array([["a"], None], pa.list_view(pa.string_view()))).type
     LargeListType(large_list<item: large_string>)
     """
-    array = decoded(array)
+    array = decoded(array, look_up)
     kind = array.type
     if not _is_odd(kind):
         return array
     if any(test(kind) for test in _TEXT_VIEWS):
         return array.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
     if pa.types.is_struct(kind):
-        parts = [_whole_part(array.field(at)) for at in range(kind.num_fields)]
+        parts = [_whole_part(array.field(at), look_up) for at in range(kind.num_fields)]
         return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
-    return _whole_union(array) if pa.types.is_union(kind) else _whole_lists(array)
+    return (_whole_union if pa.types.is_union(kind) else _whole_lists)(array, look_up)
 
 
-def _whole_part(array: Any) -> Any:
-    return whole(array) if _is_odd(array.type) else array
+def _whole_part(array: Any, look_up: LookUp | None) -> Any:
+    return whole(array, look_up) if _is_odd(array.type) else array
 
 
-def _whole_lists(array: Any) -> Any:
+def _whole_lists(array: Any, look_up: LookUp | None) -> Any:
     kind = array.type
     lists = as_pairs(array) if pa.types.is_map(kind) else array
-    items = _whole_part(items_of(lists))
+    items = _whole_part(items_of(lists), look_up)
     ends = np.concatenate([[0], np.cumsum(_lengths(lists))])
     if pa.types.is_map(kind):
         ends_of_maps: Any = pa.array(ends, pa.int32())
@@ -166,15 +176,15 @@ def _whole_lists(array: Any) -> Any:
     return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
 
 
-def _whole_union(array: Any) -> Any:
+def _whole_union(array: Any, look_up: LookUp | None) -> Any:
     kind = array.type
-    parts = [_whole_part(array.field(at)) for at in range(kind.num_fields)]
+    parts = [_whole_part(array.field(at), look_up) for at in range(kind.num_fields)]
     names = [kind.field(at).name for at in range(kind.num_fields)]
     codes = pa.array(codes_of(array), pa.int8())
     if kind.mode == "sparse":
         return pa.UnionArray.from_sparse(codes, parts, names, kind.type_codes)
     return pa.UnionArray.from_dense(
-        codes, pa.array(_places(array), pa.int32()), parts, names, kind.type_codes
+        codes, pa.array(union_places(array), pa.int32()), parts, names, kind.type_codes
     )
 
 
@@ -306,7 +316,7 @@ def members(array: Any, shown: Mask | bool = True) -> Iterator[tuple[Any, Any]]:
     codes = codes_of(array)
     for at, code in enumerate(array.type.type_codes):
         rows = np.flatnonzero((codes == code) & shown)
-        places = _places(array)[rows] if array.type.mode == "dense" else rows
+        places = union_places(array)[rows] if array.type.mode == "dense" else rows
         yield rows, whole(array.field(at)).take(pa.array(places, pa.int64()))
 
 
@@ -315,7 +325,7 @@ def codes_of(array: Any) -> Any:
     return _slice_of(array, 1, np.int8)
 
 
-def _places(array: Any) -> Any:
+def union_places(array: Any) -> Any:
     """Where each row of a dense union is in its member."""
     return _slice_of(array, 2, np.int32)
 

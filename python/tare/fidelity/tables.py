@@ -36,7 +36,7 @@ from tare.fidelity.column_masks import (
 from tare.fidelity.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
 from tare.fidelity.nested_orders import lost_order
 
-__all__ = ["cell_text", "compare_tables", "distinct"]
+__all__ = ["cell_text", "compare_tables", "distinct", "numbered"]
 
 ROWS = 65_536
 _NO_ORDER = "levels in orders that contradict each other"
@@ -390,6 +390,26 @@ def distinct(chunks: list[Any]) -> Any:
         values: Any = pa.concat_arrays(chunks)
         first = {key: row for row, key in reversed(list(enumerate(_keys(values))))}
         return values.take(pa.array(sorted(first.values()), pa.int64()))
+
+
+def numbered(parts: list[Any]) -> tuple[Any, list[Any]]:
+    """Each value once, in order of appearance, and for each array where its values are among these.
+
+    >>> levels, numbers = numbered([pa.array(["b", "a"]), pa.array(["a", None])])
+    >>> levels.to_pylist(), [one.tolist() for one in numbers]
+    (['b', 'a', None], [[0, 1], [1, 2]])
+    """
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    try:
+        chunks: Any = pc.dictionary_encode(pa.chunked_array(parts), null_encoding="encode").chunks
+        levels = chunks[0].dictionary if chunks else parts[0]  # without a value there may be no chunk
+        every = np.concatenate([np.zeros(0, np.int32), *(chunk.indices.to_numpy() for chunk in chunks)])
+    except pa.ArrowNotImplementedError:
+        values: Any = pa.concat_arrays(parts)
+        places: dict[Any, int] = {}
+        every = np.array([places.setdefault(key, len(places)) for key in _keys(values)], np.int64)
+        levels = values.take(pa.array(np.unique(every, return_index=True)[1], pa.int64()))
+    return levels, np.split(every, ends)
 
 
 def _gone(levels: Any, back: Any) -> int:

@@ -97,3 +97,20 @@ def test_objects_beyond_a_part_may_have_it(tmp_path: Path) -> None:
     data = tare.open_dataset(tmp_path / "a.ndjson", columns=["b"], max_bytes=2000)
     assert data.items < 1000
     assert tare.read(tmp_path / "a.ndjson", columns=["b"])[-1] == {"b": 2}
+
+
+@pytest.mark.parametrize("format", ["yaml", "msgpack"])
+@pytest.mark.parametrize("asked", ["zz", "1"])
+def test_keys_that_are_no_text_are_told_as_what_they_are(tmp_path: Path, format: str, asked: str) -> None:
+    tare.write([{1: "a", "b\x1b": 2}], tmp_path / f"in.{format}")
+    with pytest.raises(UsageError, match=rf"it has no column '{asked}'\. It has 1 \(int\), b\\x1b\."):
+        tare.convert(tmp_path / f"in.{format}", tmp_path / "out.json", columns=[asked], verify=False)
+
+
+@pytest.mark.parametrize("source", ["parquet", "ndjson", "csv"])
+def test_a_column_that_is_not_there_is_named_by_parts_too(tmp_path: Path, source: str) -> None:
+    tare.write(TABLE, tmp_path / f"in.{source}")
+    how: dict[str, Any] = {"options": {"columns": "a,nope"}, "executor": "inline", "split": 1}
+    report = scale.convert(str(tmp_path / f"in.{source}"), str(tmp_path / "out"), to="arrow", **how)
+    assert not report.ok
+    assert "it has no column 'nope'. It has a, b." in str(report)

@@ -375,3 +375,10 @@ def test_a_reduced_experiment_gives_its_page(name, shared):
     records = [json.loads(path.read_text()) for path in page.parent.glob("*.tare.json")]
     measured = {case["labels"]["codec"] for one in records for case in one["cases"] if case.get("launches")}
     assert len(measured - {"copy"}) >= 2, f"only {measured} was measured"
+
+
+@pytest.mark.parametrize(("quiet", "said"), [(None, False), (True, False), (False, True)])
+def test_what_is_not_known_to_be_noisy_is_not_explained(bench, quiet, said):
+    result = result_of(("json:stdlib", 1.0, "ok"))
+    result.derived["noise"]["quiet"] = quiet
+    assert ("not being quiet" in " ".join(bench["method"]._facts(result, "l"))) == said

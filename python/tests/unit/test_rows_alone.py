@@ -55,6 +55,14 @@ def test_rows_are_refused(path: Path, tmp_path: Path, codec: str, verify: bool) 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("codec", ["csv", "parquet"])
+def test_rows_without_a_column_are_refused_for_that(tmp_path: Path, codec: str) -> None:
+    """And not for being no table."""
+    tare.write([{}, {}, {}], tmp_path / "in.json")
+    with pytest.raises(EncodeError, match=rf"in\.json: {codec}:pyarrow: {NO_COLUMN}\. Nothing was written"):
+        tare.convert(tmp_path / "in.json", tmp_path / f"out.{codec}")
+
+
 def test_no_rows_are_nothing_to_refuse(tmp_path: Path) -> None:
     for codec in ("parquet", "orc", "arrow", "pickle:pyarrow"):
         assert tare.convert(pa.table({}), tmp_path / "out", codec=codec).rows == 0

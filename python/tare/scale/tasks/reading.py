@@ -11,7 +11,7 @@ from tare.codec import Codec
 from tare.converting import objects
 from tare.dataset import open_dataset
 from tare.datasets.source import find
-from tare.errors import UsageError
+from tare.datasets.tables import places_of
 from tare.r.losses import Loss, Losses
 from tare.scale.place import shown
 from tare.scale.ranges import Counted, read_range
@@ -110,11 +110,7 @@ def _of_file(path: str, options: Mapping[str, Any], codec: Codec, *, read: str, 
 def _selected(found: Rows, names: list[str]) -> Rows:
     import pyarrow as pa
 
-    missing = [name for name in names if name not in found.schema.names]
-    if missing:
-        known = ", ".join(found.schema.names)[:200]
-        raise UsageError(f"there is no column {missing[0]!r}: there are {known}")
-    places = [place for name in names for place in found.schema.get_all_field_indices(name)]
+    places = places_of(None, found.schema, names)
     fields = [found.schema.field(place) for place in places]
     schema = pa.schema(fields, metadata=cast(Any, found.schema.metadata))
     batches = (batch.select(places) for batch in found.batches)
