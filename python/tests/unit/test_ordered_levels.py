@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
 import tare
+from tare import categories, r, scale
 from tare import io as tare_io
-from tare import r, scale
-from tare.categories import Contradiction, merged_order, same_levels
+from tare.categories import Contradiction, Gathered, merged_order, same_levels
 from tare.dataset import Dataset, load_saved
 from tare.errors import EncodeError
 from tare.fidelity import compare
@@ -193,6 +193,14 @@ def test_pandas_and_r_get_that_order() -> None:
     back = r.read(r.write(table, None).data, as_="arrow")
     assert back["k"].chunk(0).dictionary.to_pylist() == SIZES
     assert r.read(r.write(table["k"], None).data, as_="arrow").dictionary.to_pylist() == SIZES
+
+
+def test_a_level_that_a_dictionary_has_twice_moves_no_other(monkeypatch) -> None:
+    monkeypatch.setattr(categories, "_BYTES_AT_ONCE", 1)
+    levels = Gathered(coded([], ["x"]).type)
+    for one in (["x", "x", "b", "c"], ["b", "q", "c"], ["q", "c"]):
+        levels.add(coded([0], one))
+    assert levels.array().dictionary.to_pylist() == ["x", "b", "q", "c"]
 
 
 @pytest.mark.parametrize("to", ["arrow", "parquet"])
