@@ -16,7 +16,9 @@ from tare.categories import Contradiction, Gathered, merged_order, same_levels
 from tare.dataset import Dataset, load_saved
 from tare.errors import EncodeError
 from tare.fidelity import compare
+from tare.formats import arrow
 from tare.frames import pandas_by_types
+from tare.scale.tasks import partition
 
 SIZES = ["lo", "mid", "hi"]
 
@@ -193,6 +195,46 @@ def test_pandas_and_r_get_that_order() -> None:
     back = r.read(r.write(table, None).data, as_="arrow")
     assert back["k"].chunk(0).dictionary.to_pylist() == SIZES
     assert r.read(r.write(table["k"], None).data, as_="arrow").dictionary.to_pylist() == SIZES
+
+
+def test_rows_of_a_stream_keep_the_levels_of_their_batches() -> None:
+    codec = tare.codec.Codec.parse("arrow:pyarrow,layout=stream")
+    for table in (grown(), contradicting()):
+        some = arrow.FORMAT.library("pyarrow").rows(codec.encode(table), 1, 2, **codec.options)
+        assert some.equals(table.slice(1, 2))
+        assert levels_of(some["k"]) == levels_of(table["k"])
+
+
+def placed(table: pa.Table) -> pa.Table:
+    return table.append_column("p", pa.array(["x", "y"] * (len(table) // 2)))
+
+
+@pytest.mark.parametrize("to", ["arrow", "parquet"])
+@pytest.mark.parametrize("kind", [None, "struct"])
+def test_partitions_have_that_order(tmp_path, to: str, kind: str | None) -> None:
+    (tmp_path / "in").mkdir()
+    for name, table in (("a", grown()), ("b", contradicting().select(["k"]))):
+        stream(placed(table if kind is None else nested(table, kind)), tmp_path / "in" / f"{name}.arrows")
+    done = scale.run(scale.plan_convert(tmp_path / "in", tmp_path / "o", to=to, partition="p"))
+    (failed,) = done.failures
+    assert "'lo' comes before 'hi'" in str(failed)
+    assert "b.arrows" in str(failed)
+    read = feather.read_table if to == "arrow" else parquet.ParquetFile
+    for value in "xy":
+        (file,) = (tmp_path / "o" / f"p={value}").iterdir()
+        found = read(file) if to == "arrow" else read(file).read()
+        column = found["k"].chunk(0) if kind is None else found["k"].chunk(0).field("k")
+        assert column.dictionary.to_pylist() == SIZES
+
+
+def test_partitions_of_chunks_that_contradict_each_other_keep_their_values() -> None:
+    table = placed(contradicting())
+    found = dict(partition.partitions(table, "p"))
+    assert {name: rows.num_rows for name, rows in found.items()} == {"p=x": 2, "p=y": 2}
+    for name, rows in found.items():
+        wanted = [row for row in table.to_pylist() if f"p={row['p']}" == name]
+        assert rows.to_pylist() == [{"n": row["n"], "k": row["k"]} for row in wanted]
+        assert levels_of(rows["k"]) == levels_of(table["k"])
 
 
 def test_a_level_that_a_dictionary_has_twice_moves_no_other(monkeypatch) -> None:
