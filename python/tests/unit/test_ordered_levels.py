@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
 import tare
-from tare import categories, r, scale
+from tare import categories, kinds, r, scale
 from tare import io as tare_io
 from tare.categories import Contradiction, Gathered, merged_order, same_levels
 from tare.dataset import Dataset, load_saved
@@ -192,9 +192,25 @@ def test_parts_for_workers_have_that_order(tmp_path) -> None:
 def test_pandas_and_r_get_that_order() -> None:
     table = grown()
     assert list(pandas_by_types(table)["k"].cat.categories) == SIZES
+    assert list(kinds.convert(table, "pandas")["k"].cat.categories) == SIZES
     back = r.read(r.write(table, None).data, as_="arrow")
     assert back["k"].chunk(0).dictionary.to_pylist() == SIZES
     assert r.read(r.write(table["k"], None).data, as_="arrow").dictionary.to_pylist() == SIZES
+
+
+def test_one_dtype_of_pandas_however_a_category_is_cut(tmp_path) -> None:
+    for ordered in (True, False):
+        frame = kinds.convert(grown(ordered), "pandas")
+        assert str(frame["k"].dtype) == "category"
+        assert kinds.convert(frame, "arrow").to_pylist() == grown().to_pylist()
+    apart = kinds.convert(contradicting(), "pandas")  # none of pandas' own holds both orders
+    assert str(apart["k"].dtype) != "category"
+    assert kinds.convert(apart, "arrow")["k"].equals(contradicting()["k"])
+    stream(grown(), tmp_path / "in.arrows")
+    done = tare.convert(tmp_path / "in.arrows", tmp_path / "out.pkl", codec="pickle:pandas", verify=True)
+    assert done.changes == []
+    back = tare.codec.Codec.parse("pickle:pandas").decode((tmp_path / "out.pkl").read_bytes(), trust=True)
+    assert list(back["k"].cat.categories) == SIZES
 
 
 def test_rows_of_a_stream_keep_the_levels_of_their_batches() -> None:
