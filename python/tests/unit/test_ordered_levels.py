@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
 import tare
-from tare import categories, kinds, r, scale
+from tare import categories, kinds, measure, r, scale
 from tare import io as tare_io
 from tare.categories import Contradiction, Gathered, merged_order, same_levels
 from tare.dataset import Dataset, load_saved
-from tare.errors import EncodeError
+from tare.datasets.saving import is_stream
+from tare.errors import EncodeError, WorkerError
 from tare.fidelity import compare
 from tare.formats import arrow
 from tare.frames import pandas_by_types
+from tare.measure import exchange_tables
+from tare.measure.loading import handed
 from tare.scale.tasks import partition
 
 SIZES = ["lo", "mid", "hi"]
@@ -185,8 +188,47 @@ def test_parts_for_workers_have_that_order(tmp_path) -> None:
         }
     assert levels_of(data.subset(0.5).value["k"]) == {tuple(SIZES)}
     assert Dataset(load_saved(tmp_path / "1.0", "arrow", "table"), name="y").hash() == data.hash()
-    with pytest.raises(EncodeError, match="column 'k'"):
-        Dataset(contradicting(), name="x").save_part(tmp_path / "other")
+    assert not is_stream(tmp_path / "1.0")
+
+
+@pytest.mark.parametrize("size", [1.0, 0.5])
+def test_parts_that_contradict_each_other_are_saved_batch_by_batch(tmp_path, size: float) -> None:
+    """Python loads what it was; a language whose own tables are made of one dictionary is given none."""
+    data = Dataset(pa.concat_tables([contradicting()] * 50), name="x")
+    saved = data.save_part(tmp_path / "part", size)
+    part = load_saved(saved.path, saved.as_, "table")
+    assert (is_stream(saved.path), saved.items, part.num_rows) == (
+        True,
+        part.num_rows,
+        {1.0: 200, 0.5: 101}[size],
+    )
+    assert levels_of(part["k"]) == {("lo", "hi"), ("hi", "lo")}
+    wanted = data.value.to_pylist()
+    assert all(row in wanted for row in part.to_pylist())
+    assert Dataset(part, name="x").hash() == saved.hash
+    for language in ("r", "node"):
+        with pytest.raises(WorkerError, match=r"column 'k': .*'lo' comes before 'hi'") as told:
+            handed(saved.path, saved.as_, language)
+        assert told.value.type == "refused"
+    assert handed(saved.path, saved.as_, "") == (saved.path, "arrow")
+    tell = data.save(tmp_path / "whole")
+    assert load_saved(tell["path"], tell["as"], "table").equals(data.value)
+
+
+def test_languages_exchange_no_table_without_one_order() -> None:
+    for table, count in ((grown(), 1), (contradicting(), 0)):
+        tables: dict = {}
+        said = exchange_tables._add_own(table, tables, {})
+        assert len(tables) == count
+        assert ("column 'k'" in said) is not bool(count)
+
+
+def test_a_run_weighs_what_needs_no_one_order() -> None:
+    found = measure.run(contradicting(), time_s=6, codecs=("json:orjson", "parquet:pyarrow"))
+    cases = {one["labels"]["codec"]: one for one in found.cases}
+    assert cases["json:orjson"]["bytes"]
+    assert "column 'k'" in cases["parquet:pyarrow"]["reason"]
+    assert cases["parquet:pyarrow"]["status"] == "refused"
 
 
 def test_pandas_and_r_get_that_order() -> None:
