@@ -24,6 +24,8 @@ __all__ = [
     "in_one_order",
     "merged_order",
     "one_dictionary",
+    "ordered_within",
+    "orders_of",
     "same_levels",
     "with_levels",
 ]
@@ -50,7 +52,21 @@ def has_order(kind: Any) -> bool:
     >>> has_order(pa.dictionary(pa.int8(), pa.string()))
     False
     """
-    return any(one.ordered for one in _categories_in(kind))
+    return bool(ordered_within(kind))
+
+
+def ordered_within(kind: Any) -> list[Any]:
+    """The ordered categories that a type is or holds, each by its own type; also those that the levels of others hold.
+
+    >>> import pyarrow as pa
+    >>> ordered_within(pa.list_(pa.dictionary(pa.int8(), pa.string(), ordered=True)))
+    [DictionaryType(dictionary<values=string, indices=int8, ordered=1>)]
+    """
+    found: list[Any] = []
+    for one in _categories_in(kind):
+        found += [one] if one.ordered else []
+        found += ordered_within(one.value_type)
+    return found
 
 
 def _categories_in(kind: Any) -> Iterator[Any]:
@@ -149,6 +165,19 @@ def merged_order(chains: Iterable[Any], count: int) -> Any:
     return _in_order(np.unique(np.concatenate([_steps(np.asarray(one)) for one in [[], *chains]])), count)
 
 
+def orders_of(chains: Sequence[Any], count: int) -> list[list[int]]:
+    """The order of `merged_order`; where there is none each chain once, of which there are several then.
+
+    >>> import numpy as np
+    >>> orders_of([np.array([0, 1]), np.array([0, 2, 1])], 3), orders_of([np.array([0, 1]), np.array([1, 0])], 2)
+    ([[0, 2, 1]], [[0, 1], [1, 0]])
+    """
+    try:
+        return [merged_order(chains, count).tolist()]
+    except Contradiction:
+        return [list(one) for one in dict.fromkeys(tuple(one.tolist()) for one in chains)]
+
+
 def _steps(chain: Any) -> Any:
     """Each number of a chain with the next one, as one number. A level that a dictionary has twice is where it is first."""
     import numpy as np
@@ -212,6 +241,7 @@ class _Levels:
 
         self._ordered = ordered
         self._known: Any = None
+        self._as_given = False
         self._steps = np.zeros(0, np.int64)
         self._waiting: list[Any] = []
         self._size = 0
@@ -237,8 +267,11 @@ class _Levels:
         import pyarrow as pa
 
         some, self._waiting, self._size = self._waiting, [], 0
+        if some and self._as_given:  # a level that it has twice will be there once, and others move
+            some, self._known, self._as_given = [self._known, *some], None, False
+            self._steps = self._steps[:0]
         if self._known is None and len(some) == 1:
-            self._known = some[0]
+            self._known, self._as_given = some[0], True
             chains = [np.arange(len(some[0]))]
         elif some:
             parts = some if self._known is None else [self._known, *some]

@@ -15,7 +15,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tare import kinds
-from tare.categories import one_dictionary
 from tare.datasets import footprint, hashing, objects, sampling, saving, summary
 from tare.datasets.levels import levels_of_part
 from tare.datasets.opening import Loaded, Options, load
@@ -206,14 +205,14 @@ class Dataset:
             return saving.Saved(
                 os.fspath(path), how, self.kind, piece.items, piece.bytes_memory, piece.hash()
             )
-        data = one_dictionary(self.value)
+        data, apart = saving.with_one_dictionary(self.value)
         mask = sampling.drawn_mask(data, size, seed=seed)
         if mask is None:
-            rows, nbytes = saving.save_batches(data.to_batches(), data.schema, path)
+            rows, nbytes = saving.save_batches(data.to_batches(), data.schema, path, apart=apart)
             digest = self.hash()
         else:
             data = levels_of_part(data, mask)
-            rows, nbytes = saving.save_batches(sampling.masked(data, mask), data.schema, path)
+            rows, nbytes = saving.save_batches(sampling.masked(data, mask), data.schema, path, apart=apart)
             footprint.give_back()
             digest = hashing.hash_columns(data.schema, sampling.masked_columns(data, mask), rows)
         footprint.give_back()

@@ -18,10 +18,11 @@ becomes the plain form, so that text is one type whichever library gave it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from tare.categories import in_one_order
+from tare.categories import in_one_order, same_levels
 from tare.errors import EncodeError
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def rows_alone(count: int, metadata: Any = None) -> pa.Table:
 
 
 def polars_from_arrow(table: pa.Table) -> pl.DataFrame:
-    """A polars data frame of the same columns."""
+    """A polars data frame of the same columns; its categories have levels in order of appearance, and no order."""
     import polars as pl
 
     frame = pl.from_arrow(table)
@@ -242,6 +243,7 @@ def _dtype_of(kind: Any) -> Any:
 def _series(column: pa.ChunkedArray[Any]) -> pd.Series:
     import pandas as pd
 
+    column = _same_levels(column)
     nullable = _nullable_dtypes()
     for mapper in (None, nullable.get):
         if mapper is nullable.get and column.type not in nullable:
@@ -252,6 +254,18 @@ def _series(column: pa.ChunkedArray[Any]) -> pd.Series:
         if series is not None and _comes_back(series, column):
             return series
     return column.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _same_levels(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """A category with the same levels in all chunks, as pandas' has; as it is, where its chunks have none in common."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type) or column.num_chunks < 2:
+        return column
+    with contextlib.suppress(EncodeError):  # orders that contradict each other: an ArrowDtype holds them
+        kind: Any = column.type
+        return pa.chunked_array(same_levels(column.chunks), kind)
+    return column
 
 
 def _tried(column: pa.ChunkedArray[Any], mapper: Any) -> pd.Series | None:

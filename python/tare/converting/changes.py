@@ -40,7 +40,7 @@ def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
     >>> type_losses(pa.schema({"o": pa.dictionary(pa.int8(), pa.string(), ordered=True)}), Codec.parse("csv"))[0]["path"]
     'o (levels)'
     """
-    from tare.fidelity.nested_orders import ordered_within
+    from tare.categories import ordered_within
 
     found = []
     for field in schema:

@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tare.categories import one_dictionary
-from tare.errors import Unsupported, UsageError
+from tare.errors import EncodeError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
     "Saved",
+    "is_stream",
     "load_saved",
     "save",
     "save_batches",
+    "with_one_dictionary",
 ]
+
+
+_FILE = b"ARROW1"  # opens an Arrow file, and no stream
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Saved:
 
 
 def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
-    """Write a table as an uncompressed Arrow file, a document as JSON if that carries it exactly, else as tagged values.
+    """Write a table as `save_batches` does, a document as JSON if that carries it exactly, else as tagged values.
 
     Returns:
         ``path``, ``as`` (``arrow``, ``json`` or ``values``) and ``kind``: what `load_saved` takes.
@@ -55,10 +60,8 @@ def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
     """
     name = os.fspath(path)
     if kind == "table":
-        from pyarrow import ipc
-
-        with _one_dictionary_each(), ipc.new_file(name, value.schema) as writer:
-            writer.write_table(one_dictionary(value))
+        data, apart = with_one_dictionary(value)
+        save_batches(data.to_batches(), data.schema, name, apart=apart)
         return {"path": name, "as": "arrow", "kind": kind}
     from tare import tagged
 
@@ -71,15 +74,28 @@ def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
     return {"path": name, "as": how, "kind": kind}
 
 
+def with_one_dictionary(table: pa.Table) -> tuple[pa.Table, bool]:
+    """The table with one dictionary of each category; as it is where the orders of ordered ones contradict each other, which is True then."""
+    try:
+        return one_dictionary(table), False
+    except EncodeError:
+        return table, True
+
+
 def save_batches(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str | os.PathLike[str]
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    path: str | os.PathLike[str],
+    *,
+    apart: bool = False,
 ) -> tuple[int, int]:
-    """Write a table batch by batch as `save` writes it whole.
+    """Write a table batch by batch, as an uncompressed Arrow file or stream.
 
     Args:
-        batches: Its rows; all chunks of a column have the same levels, as `tare.categories.one_dictionary` makes them.
+        batches: Its rows.
         schema: Its schema.
         path: Where it is written.
+        apart: Each batch has dictionaries of its own, and it becomes a stream; else all have those of `with_one_dictionary`.
 
     Returns:
         Its rows, and its bytes in memory.
@@ -91,7 +107,8 @@ def save_batches(
     from pyarrow import ipc
 
     rows = size = 0
-    with _one_dictionary_each(), ipc.new_file(os.fspath(path), schema) as writer:
+    new = ipc.new_stream if apart else ipc.new_file
+    with _one_dictionary_each(), new(os.fspath(path), schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
             rows += batch.num_rows
@@ -113,6 +130,12 @@ def _one_dictionary_each() -> Iterator[None]:
         raise Unsupported(f"{said}: {str(error)[:120]}") from error
 
 
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Whether a table was saved as a stream of Arrow, as its batches have dictionaries of their own."""
+    with open(path, "rb") as file:
+        return file.read(len(_FILE)) != _FILE
+
+
 def load_saved(path: str | os.PathLike[str], as_: str, kind: str = "document") -> Any:
     """Read what `save` wrote, wholly into memory.
 
@@ -125,8 +148,9 @@ def load_saved(path: str | os.PathLike[str], as_: str, kind: str = "document") -
         import pyarrow as pa
         from pyarrow import ipc
 
+        opened: Any = ipc.open_stream if is_stream(name) else ipc.open_file
         with pa.OSFile(name, "rb") as file:
-            return ipc.open_file(file).read_all()
+            return opened(file).read_all()
     with open(name, "rb") as file:
         data = file.read()
     if as_ == "json":

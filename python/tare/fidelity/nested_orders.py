@@ -11,25 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tare.categories import Contradiction, merged_order
+from tare.categories import ordered_within, orders_of
 from tare.fidelity.column_masks import whole
 
-__all__ = ["lost_order", "ordered_within"]
-
-
-def ordered_within(kind: Any) -> list[Any]:
-    """The ordered categories that a type is or holds, each by its own type.
-
-    >>> ordered_within(pa.list_(pa.dictionary(pa.int8(), pa.string(), ordered=True)))
-    [DictionaryType(dictionary<values=string, indices=int8, ordered=1>)]
-    """
-    if isinstance(kind, pa.BaseExtensionType):
-        return ordered_within(kind.storage_type)
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        own = [kind] if pa.types.is_dictionary(kind) and kind.ordered else []
-        return own + ordered_within(kind.value_type)
-    fields = range(kind.num_fields) if pa.types.is_nested(kind) else ()
-    return [one for at in fields for one in ordered_within(kind.field(at).type)]
+__all__ = ["lost_order"]
 
 
 def lost_order(a: Any, b: Any) -> tuple[str, str] | None:
@@ -84,13 +69,8 @@ def _levels(chunks: list[Any]) -> list[list[str]]:
     orders = list(dict.fromkeys(texts))
     names = list(dict.fromkeys(level for order in orders for level in order))
     place = {level: at for at, level in enumerate(names)}
-    try:
-        found = merged_order(
-            [np.array([place[level] for level in order], np.int64) for order in orders], len(names)
-        )
-    except Contradiction:
-        return [list(order) for order in orders]
-    return [[names[at] for at in found]]
+    chains = [np.array([place[level] for level in order], np.int64) for order in orders]
+    return [[names[at] for at in order] for order in orders_of(chains, len(names))]
 
 
 def _of_them(orders: list[list[str]], wanted: set[str]) -> list[list[str]]:

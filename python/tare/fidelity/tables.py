@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tare.categories import Contradiction, merged_order
+from tare.categories import orders_of
 from tare.fidelity.column_casts import alike, cast_differences
 from tare.fidelity.column_masks import (
     INTEGERS,
@@ -339,11 +339,8 @@ def _levels(column: Any) -> tuple[Any, list[list[int]] | None]:
     levels = distinct(found)
     if not kind.ordered:
         return levels, None
-    chains = _places(found, levels)
-    try:
-        return levels.take(pa.array(merged_order(chains, len(levels)))), None
-    except Contradiction:
-        return levels, [list(one) for one in dict.fromkeys(tuple(one.tolist()) for one in chains)]
+    orders = orders_of(_places(found, levels), len(levels))
+    return (levels, orders) if len(orders) > 1 else (levels.take(pa.array(orders[0], pa.int64())), None)
 
 
 def _places(chunks: list[Any], levels: Any) -> list[Any]:

@@ -73,7 +73,11 @@ def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Ta
     import pyarrow as pa
 
     part = run_of_rows([_read_pyarrow(data, None)], start, count)
-    return part if not part.num_columns else part.take(pa.array(range(len(part)), pa.int64()))
+    if not part.num_columns:
+        return part
+    # Batch by batch: those of a stream may have levels of their own, which taking from all joins in order of appearance.
+    copied = [batch.take(pa.array(range(len(batch)), pa.int64())) for batch in part.to_batches()]
+    return pa.Table.from_batches(copied, part.schema)
 
 
 def _open_pyarrow(data: Buffer, **options: Any) -> pa.Table:

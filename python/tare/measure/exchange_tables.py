@@ -119,12 +119,13 @@ def _tables(only: Sequence[str]) -> dict[str, Any]:
 
 def _add_own(own: Any, tables: dict[str, Any], wanted: dict[str, dict[str, Any]]) -> str:
     """Add the user's table, if there is one, to those that are exchanged; why it cannot be, or nothing."""
+    from tare.categories import in_one_order
     from tare.kinds import convert
 
     if own is None:
         return ""
     try:
-        table = convert(own, "arrow")
+        table = in_one_order(convert(own, "arrow"))
         wanted[OWN] = cells_of(table)
     except TareError as error:
         return f"{OWN} was not exchanged: {' '.join(str(error).split())[:200]}"

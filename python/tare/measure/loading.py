@@ -10,7 +10,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import WorkerError
+from tare.categories import in_one_order
+from tare.datasets.saving import is_stream
+from tare.errors import EncodeError, WorkerError
 
 if TYPE_CHECKING:
     from tare.fidelity.comparison import Change
@@ -38,6 +40,8 @@ def handed(path: str, kind: str, language: str) -> tuple[str, str]:
         WorkerError: The language holds no such values; its type is ``refused``.
     """
     refuse_other_values(path, kind, language)
+    if language and kind == "arrow" and is_stream(path):
+        raise WorkerError(_orders_apart(path, language), worker=language, type="refused", phase="load")
     if language == "r" and kind == "arrow":
         return _as_rds(path), "rds"
     if language in _INEXACT and kind == "json" and _has_doubles(path):
@@ -66,6 +70,19 @@ def refuse_other_values(path: str, kind: str, language: str) -> None:
 def _refused(language: str, what: str) -> WorkerError:
     said = f"{_NAMES[language]} loads {what}, so that nothing could be held against it"
     return WorkerError(said, worker=language, type="refused", phase="load")
+
+
+def _orders_apart(path: str, language: str) -> str:
+    """Why a table is not handed on whose ordered categories have no order in common."""
+    from tare.dataset import load_saved
+
+    try:
+        in_one_order(load_saved(path, "arrow"))
+    except EncodeError as error:
+        said = str(error)
+    else:  # of a part that has not the rows of all batches
+        said = "the batches of an ordered category contradict each other in the order of its levels"
+    return f"{said}; {_NAMES.get(language, language)} is given no such table"
 
 
 @functools.lru_cache(maxsize=64)

@@ -10,13 +10,18 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
 import tare
+from tare import categories, kinds, measure, r, scale
 from tare import io as tare_io
-from tare import r, scale
-from tare.categories import Contradiction, merged_order, same_levels
+from tare.categories import Contradiction, Gathered, merged_order, same_levels
 from tare.dataset import Dataset, load_saved
-from tare.errors import EncodeError
+from tare.datasets.saving import is_stream
+from tare.errors import EncodeError, WorkerError
 from tare.fidelity import compare
+from tare.formats import arrow
 from tare.frames import pandas_by_types
+from tare.measure import exchange_tables
+from tare.measure.loading import handed
+from tare.scale.tasks import partition
 
 SIZES = ["lo", "mid", "hi"]
 
@@ -183,16 +188,119 @@ def test_parts_for_workers_have_that_order(tmp_path) -> None:
         }
     assert levels_of(data.subset(0.5).value["k"]) == {tuple(SIZES)}
     assert Dataset(load_saved(tmp_path / "1.0", "arrow", "table"), name="y").hash() == data.hash()
-    with pytest.raises(EncodeError, match="column 'k'"):
-        Dataset(contradicting(), name="x").save_part(tmp_path / "other")
+    assert not is_stream(tmp_path / "1.0")
+
+
+@pytest.mark.parametrize("size", [1.0, 0.5])
+def test_parts_that_contradict_each_other_are_saved_batch_by_batch(tmp_path, size: float) -> None:
+    """Python loads what it was; a language whose own tables are made of one dictionary is given none."""
+    data = Dataset(pa.concat_tables([contradicting()] * 50), name="x")
+    saved = data.save_part(tmp_path / "part", size)
+    part = load_saved(saved.path, saved.as_, "table")
+    assert (is_stream(saved.path), saved.items, part.num_rows) == (
+        True,
+        part.num_rows,
+        {1.0: 200, 0.5: 101}[size],
+    )
+    assert levels_of(part["k"]) == {("lo", "hi"), ("hi", "lo")}
+    wanted = data.value.to_pylist()
+    assert all(row in wanted for row in part.to_pylist())
+    assert Dataset(part, name="x").hash() == saved.hash
+    for language in ("r", "node"):
+        with pytest.raises(WorkerError, match=r"column 'k': .*'lo' comes before 'hi'") as told:
+            handed(saved.path, saved.as_, language)
+        assert told.value.type == "refused"
+    assert handed(saved.path, saved.as_, "") == (saved.path, "arrow")
+    tell = data.save(tmp_path / "whole")
+    assert load_saved(tell["path"], tell["as"], "table").equals(data.value)
+
+
+def test_languages_exchange_no_table_without_one_order() -> None:
+    for table, count in ((grown(), 1), (contradicting(), 0)):
+        tables: dict = {}
+        said = exchange_tables._add_own(table, tables, {})
+        assert len(tables) == count
+        assert ("column 'k'" in said) is not bool(count)
+
+
+def test_a_run_weighs_what_needs_no_one_order() -> None:
+    found = measure.run(contradicting(), time_s=6, codecs=("json:orjson", "parquet:pyarrow"))
+    cases = {one["labels"]["codec"]: one for one in found.cases}
+    assert cases["json:orjson"]["bytes"]
+    assert "column 'k'" in cases["parquet:pyarrow"]["reason"]
+    assert cases["parquet:pyarrow"]["status"] == "refused"
 
 
 def test_pandas_and_r_get_that_order() -> None:
     table = grown()
     assert list(pandas_by_types(table)["k"].cat.categories) == SIZES
+    assert list(kinds.convert(table, "pandas")["k"].cat.categories) == SIZES
     back = r.read(r.write(table, None).data, as_="arrow")
     assert back["k"].chunk(0).dictionary.to_pylist() == SIZES
     assert r.read(r.write(table["k"], None).data, as_="arrow").dictionary.to_pylist() == SIZES
+
+
+def test_one_dtype_of_pandas_however_a_category_is_cut(tmp_path) -> None:
+    for ordered in (True, False):
+        frame = kinds.convert(grown(ordered), "pandas")
+        assert str(frame["k"].dtype) == "category"
+        assert kinds.convert(frame, "arrow").to_pylist() == grown().to_pylist()
+    apart = kinds.convert(contradicting(), "pandas")  # none of pandas' own holds both orders
+    assert str(apart["k"].dtype) != "category"
+    assert kinds.convert(apart, "arrow")["k"].equals(contradicting()["k"])
+    stream(grown(), tmp_path / "in.arrows")
+    done = tare.convert(tmp_path / "in.arrows", tmp_path / "out.pkl", codec="pickle:pandas", verify=True)
+    assert done.changes == []
+    back = tare.codec.Codec.parse("pickle:pandas").decode((tmp_path / "out.pkl").read_bytes(), trust=True)
+    assert list(back["k"].cat.categories) == SIZES
+
+
+def test_rows_of_a_stream_keep_the_levels_of_their_batches() -> None:
+    codec = tare.codec.Codec.parse("arrow:pyarrow,layout=stream")
+    for table in (grown(), contradicting()):
+        some = arrow.FORMAT.library("pyarrow").rows(codec.encode(table), 1, 2, **codec.options)
+        assert some.equals(table.slice(1, 2))
+        assert levels_of(some["k"]) == levels_of(table["k"])
+
+
+def placed(table: pa.Table) -> pa.Table:
+    return table.append_column("p", pa.array(["x", "y"] * (len(table) // 2)))
+
+
+@pytest.mark.parametrize("to", ["arrow", "parquet"])
+@pytest.mark.parametrize("kind", [None, "struct"])
+def test_partitions_have_that_order(tmp_path, to: str, kind: str | None) -> None:
+    (tmp_path / "in").mkdir()
+    for name, table in (("a", grown()), ("b", contradicting().select(["k"]))):
+        stream(placed(table if kind is None else nested(table, kind)), tmp_path / "in" / f"{name}.arrows")
+    done = scale.run(scale.plan_convert(tmp_path / "in", tmp_path / "o", to=to, partition="p"))
+    (failed,) = done.failures
+    assert "'lo' comes before 'hi'" in str(failed)
+    assert "b.arrows" in str(failed)
+    read = feather.read_table if to == "arrow" else parquet.ParquetFile
+    for value in "xy":
+        (file,) = (tmp_path / "o" / f"p={value}").iterdir()
+        found = read(file) if to == "arrow" else read(file).read()
+        column = found["k"].chunk(0) if kind is None else found["k"].chunk(0).field("k")
+        assert column.dictionary.to_pylist() == SIZES
+
+
+def test_partitions_of_chunks_that_contradict_each_other_keep_their_values() -> None:
+    table = placed(contradicting())
+    found = dict(partition.partitions(table, "p"))
+    assert {name: rows.num_rows for name, rows in found.items()} == {"p=x": 2, "p=y": 2}
+    for name, rows in found.items():
+        wanted = [row for row in table.to_pylist() if f"p={row['p']}" == name]
+        assert rows.to_pylist() == [{"n": row["n"], "k": row["k"]} for row in wanted]
+        assert levels_of(rows["k"]) == levels_of(table["k"])
+
+
+def test_a_level_that_a_dictionary_has_twice_moves_no_other(monkeypatch) -> None:
+    monkeypatch.setattr(categories, "_BYTES_AT_ONCE", 1)
+    levels = Gathered(coded([], ["x"]).type)
+    for one in (["x", "x", "b", "c"], ["b", "q", "c"], ["q", "c"]):
+        levels.add(coded([0], one))
+    assert levels.array().dictionary.to_pylist() == ["x", "b", "q", "c"]
 
 
 @pytest.mark.parametrize("to", ["arrow", "parquet"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from tare.errors import UsageError
+from tare.categories import in_one_order
+from tare.errors import EncodeError, UsageError
 from tare.kinds import rows_alone
 
 if TYPE_CHECKING:
@@ -51,16 +52,40 @@ def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     numbers = np.array([place[name] for name in names], dtype=np.int64)
     group = numbers[codes] if len(values) else np.zeros(0, dtype=np.int64)
     order = np.argsort(group, kind="stable")
-    sorted_rows = rest.take(order)
+    taken = _taker(rest, order)
     ends = np.cumsum(np.bincount(group, minlength=len(ordered))) if ordered else np.zeros(0, np.int64)
     start = 0
     for name, end in zip(ordered, ends.tolist(), strict=True):
         count = end - start
         if rest.num_columns:
-            yield name, sorted_rows.slice(start, count)
+            yield name, taken(start, count)
         else:
             yield name, rows_alone(count, rest.schema.metadata)
         start = end
+
+
+def _taker(rest: pa.Table, order: Any) -> Callable[[int, int], pa.Table]:
+    """What gives some of the rows in an order: from one place in it on, so many."""
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        whole = in_one_order(rest).take(order)  # which joins chunks, and their levels in order of appearance
+    except EncodeError:  # orders that contradict each other: each batch keeps its own, and the format tells
+        batches = [batch for batch in rest.to_batches() if batch.num_rows]
+        ends = np.cumsum([batch.num_rows for batch in batches])
+
+        def by_batch(start: int, count: int) -> pa.Table:
+            rows = order[start : start + count]
+            of = np.searchsorted(ends, rows, side="right")
+            found = [
+                batches[at].take(pa.array(rows[of == at] - (ends[at] - batches[at].num_rows)))
+                for at in np.unique(of).tolist()
+            ]
+            return pa.Table.from_batches(found, rest.schema)
+
+        return by_batch
+    return whole.slice
 
 
 def _folders(column: str, values: list[Any]) -> list[str]:
