@@ -202,7 +202,8 @@ def summary(block: Mapping[str, Any], most: int = 3) -> list[str]:
             bad.sort(key=lambda found: (not found[0].startswith(OWN), _gravity(found[1])))
             for name, cell in bad[:most]:
                 rank = (_gravity(cell) > 0, not name.startswith(OWN))
-                lines.append((rank, f"{writer} writes {name} {cell['in']}, {reader} {_read(cell)}"))
+                was = f" {cell['in']}" if cell["in"] else ""
+                lines.append((rank, f"{writer} writes {name}{was}, {reader} {_read(cell)}"))
             if len(bad) > most:
                 lines.append(((True, True), f"{writer} to {reader}: {len(bad) - most} more"))
     return [line for _, line in sorted(lines, key=lambda one: one[0])]
@@ -389,12 +390,13 @@ class Seat:
             self.heed()  # that is why it was killed, and says nothing of the value
             raise
 
-    def decode(self, path: Path, out: Path, deadline_s: float) -> None:
+    def decode(self, path: Path, out: Path, deadline_s: float, *, parts: bool = False) -> None:
         if self.worker is None or not self.worker.alive or not self.ready:
             told = {"kind": "table"} if self.kind == "table" else {}  # documents are what is usual
             self.ask("prepare", DEADLINE_S, codec=self.codec, encoded=str(path), cold=False, **told)
             self.ready = True
-        self.ask("decode_from", deadline_s, codec=self.codec, path=str(path), out=str(out))
+        by_column = {"parts": True} if parts else {}
+        self.ask("decode_from", deadline_s, codec=self.codec, path=str(path), out=str(out), **by_column)
 
 
 def _written(seat: Seat, name: str, values: Values, out: Path) -> dict[str, Any]:

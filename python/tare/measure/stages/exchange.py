@@ -97,7 +97,14 @@ def _kept(one: _Due, share: float, tell: Callable[..., None], stop: Callable[[],
         block = one.call(tell=tell, stop=stop)
     except Exception as error:  # whatever the user's data or a program of others did
         return {"codecs": one.codecs, "pairs": {}, "reason": f"nothing was exchanged: {reason_of(error)}"}
-    return {**block, "own_share": None if block.get("reason") else share}
+    return {**block, "own_share": None if _no_own(block) else share}
+
+
+def _no_own(block: dict[str, Any]) -> bool:
+    """Whether nothing of the user's data was exchanged; a column that was not leaves the others there."""
+    from tare.measure.exchange_tables import NOT_OWN
+
+    return str(block.get("reason") or "").startswith(NOT_OWN)
 
 
 def _asked(settings: Settings, codecs: list[str]) -> list[str]:
