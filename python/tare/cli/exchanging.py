@@ -64,8 +64,9 @@ def _lines(found: Mapping[str, dict[str, Any]]) -> list[str]:
 
     lines = []
     for format, block in found.items():
-        lines += [f"{format}: {exchanging.LEGEND}", *table_lines(exchanging.rows(block)), ""]
-        lines += [*exchanging.said(block), ""]
+        for part in exchanging.parts(block):
+            lines += [f"{format}: {part.legend}", *table_lines(exchanging.rows(block, part)), ""]
+            lines += [*exchanging.said(block, part), ""]
     return lines
 
 
