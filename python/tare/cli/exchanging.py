@@ -30,10 +30,10 @@ def show_exchange(names: Sequence[str], given: Mapping[str, str], *, as_json: bo
 
     last = ""
 
-    def tell(line: str, *_: int) -> None:
+    def tell(line: str, done: int = 0, total: int = 0) -> None:
         nonlocal last
         if line != last:
-            click.echo(line, err=True)
+            click.echo(f"{line}  ({done} of {total} steps)" if total else line, err=True)
         last = line
 
     if not names:

@@ -23,6 +23,7 @@ from tare.measure.exchange import (
     DEADLINE_S,
     OWN,
     OWN_DEADLINE_S,
+    OnlyPairs,
     Seat,
     Stop,
     Tell,
@@ -66,13 +67,14 @@ def table_block(format: str, beside: Mapping[str, Any]) -> str:
     return f"{format} tables" if format in beside else format
 
 
-def exchange_tables(
+def exchange_tables(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     format: str,
     codecs: Sequence[str],
     *,
     given: Mapping[str, str] | None = None,
     only: Sequence[str] = (),
     own: Any = None,
+    only_pairs: OnlyPairs = None,
     workdir: str | Path | None = None,
     tell: Tell | None = None,
     stop: Stop | None = None,
@@ -85,6 +87,7 @@ def exchange_tables(
         given: Commands of workers by name.
         only: Names of probes of ``columns/1``; all whose answer workers can hand back if none is named.
         own: A table of the user's, of any kind; each of its columns is told apart, and the list of their names.
+        only_pairs: Writers and readers to try; every pair of the codecs if None.
         workdir: Where files are kept until the end; None for the system's temporary files.
         tell: Told the codec that is at work.
         stop: Whether to end; a worker that is asked something then is killed.
@@ -110,7 +113,9 @@ def exchange_tables(
                 seat, name, cell, folder / "out", judged, table=tables[name], wanted=wanted[name]
             ),
         )
-        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell, stop=stop)
+        pairs = paired(
+            format, codecs, values, folder, given=given or {}, only_pairs=only_pairs, tell=tell, stop=stop
+        )
     finally:
         scratch.remove(folder)
     return {
