@@ -30,10 +30,10 @@ def show_exchange(names: Sequence[str], given: Mapping[str, str], *, as_json: bo
 
     last = ""
 
-    def tell(line: str, *_: int) -> None:
+    def tell(line: str, done: int = 0, total: int = 0) -> None:
         nonlocal last
         if line != last:
-            click.echo(line, err=True)
+            click.echo(f"{line}  ({done} of {total} steps)" if total else line, err=True)
         last = line
 
     if not names:
@@ -64,8 +64,9 @@ def _lines(found: Mapping[str, dict[str, Any]]) -> list[str]:
 
     lines = []
     for format, block in found.items():
-        lines += [f"{format}: {exchanging.LEGEND}", *table_lines(exchanging.rows(block)), ""]
-        lines += [*exchanging.said(block), ""]
+        for part in exchanging.parts(block):
+            lines += [f"{format}: {part.legend}", *table_lines(exchanging.rows(block, part)), ""]
+            lines += [*exchanging.said(block, part), ""]
     return lines
 
 

@@ -128,7 +128,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 @click.option(
     "--exchange",
     is_flag=True,
-    help="Afterwards, what each language and library reads of the others' bytes: seconds, or minutes for megabytes; not part of --time.",
+    help="Afterwards, what each language and library reads of the others' bytes: seconds, or minutes for megabytes; not part of --time. With --codec only pairs with a codec that it names, those of two first.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")

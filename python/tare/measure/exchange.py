@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tare.measure.driver import Worker
 
 __all__ = [
+    "NOT_NAMED",
     "NOT_TRIED",
     "OUTCOMES",
     "OWN",
@@ -47,8 +48,13 @@ OWN = "own data"
 NOT_TRIED = "not tried: interrupted"
 """Reason of a pair that nobody came to before the exchange was stopped."""
 
+NOT_NAMED = "left out: --codec names neither"
+"""Reason of a pair of two codecs that nobody asked for, where some were named."""
+
 Tell = Callable[[str, int, int], None]
 """Told which codec is at work, and how many of how many steps are done: each codec writes, and reads every other."""
+
+OnlyPairs = Collection[tuple[str, str]] | None
 
 Stop = Callable[[], bool]
 """Asked between values and while a reply is waited for; once it is true, the pairs that are done are all there are."""
@@ -135,6 +141,7 @@ def exchange(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     only: Sequence[str] = (),
     own: Any = None,
     has_own: bool = False,
+    only_pairs: OnlyPairs = None,
     workdir: str | Path | None = None,
     tell: Tell | None = None,
     stop: Stop | None = None,
@@ -148,6 +155,7 @@ def exchange(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         only: Names of probes; all of ``values/1`` if none is named.
         own: A document of the user's.
         has_own: Whether there is one; None is a document too.
+        only_pairs: Writers and readers to try; every pair of the codecs if None.
         workdir: Where files are kept until the end; None for the system's temporary files.
         tell: Told the codec that is at work.
         stop: Whether to end; a worker that is asked something then is killed.
@@ -177,7 +185,9 @@ def exchange(  # noqa: PLR0913 - one keyword for each thing a caller may decide
             return {name: _cell(seat, name, written, folder / "out", value=value, judged=judged)}
 
         values = Values("document", wanted, lambda name, _: (paths[name], "values"), cells)
-        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell, stop=stop)
+        pairs = paired(
+            format, codecs, values, folder, given=given or {}, only_pairs=only_pairs, tell=tell, stop=stop
+        )
     finally:
         scratch.remove(folder)
     return {"set": "values/1", "codecs": list(codecs), "pairs": pairs}
@@ -202,7 +212,8 @@ def summary(block: Mapping[str, Any], most: int = 3) -> list[str]:
             bad.sort(key=lambda found: (not found[0].startswith(OWN), _gravity(found[1])))
             for name, cell in bad[:most]:
                 rank = (_gravity(cell) > 0, not name.startswith(OWN))
-                lines.append((rank, f"{writer} writes {name} {cell['in']}, {reader} {_read(cell)}"))
+                was = f" {cell['in']}" if cell["in"] else ""
+                lines.append((rank, f"{writer} writes {name}{was}, {reader} {_read(cell)}"))
             if len(bad) > most:
                 lines.append(((True, True), f"{writer} to {reader}: {len(bad) - most} more"))
     return [line for _, line in sorted(lines, key=lambda one: one[0])]
@@ -240,6 +251,7 @@ def paired(
     folder: Path,
     *,
     given: Mapping[str, str],
+    only_pairs: OnlyPairs,
     tell: Tell | None,
     stop: Stop | None,
 ) -> dict[str, dict[str, Any]]:
@@ -251,6 +263,7 @@ def paired(
         values: What is exchanged.
         folder: Where files are kept until the end.
         given: Commands of workers by name.
+        only_pairs: Writers and readers to try; all if None.
         tell: Told the codec that is at work.
         stop: Whether to end.
 
@@ -261,21 +274,24 @@ def paired(
         if codec.partition(":")[0] != format:
             raise UsageError(f"{codec} is no codec of {format}: bytes are exchanged within one format")
     told, ends = tell or (lambda *_: None), stop or (lambda: False)
-    pairs, total = untried(codecs), steps_of(codecs)
+    pairs, total = untried(codecs, only_pairs), steps_of(codecs, only_pairs)
+    wanted = every_pair(codecs) if only_pairs is None else only_pairs
+    writers = [codec for codec in codecs if any(codec == writer for writer, _ in wanted)]
+    readers = {reader: [one for one in writers if (one, reader) in wanted] for reader in codecs}
     written: dict[str, dict[str, dict[str, Any]]] = {}
     with contextlib.suppress(_Ended):
-        for place, codec in enumerate(codecs):
+        for place, codec in enumerate(writers):
             told(f"{codec} writes", place, total)
             with Seat(codec, given, values.kind, ends) as seat:
                 written[codec] = {
                     name: _written(seat, name, values, folder / f"{place}-{number}")
                     for number, name in enumerate(values.names)
                 }
-        done = len(codecs)
-        for reader in codecs:
+        done = len(writers)
+        for reader in (one for one in codecs if readers[one]):
             known: dict[tuple[str, bytes], dict[str, dict[str, Any]]] = {}
             with Seat(reader, given, values.kind, ends) as seat:
-                for writer in codecs:
+                for writer in readers[reader]:
                     told(f"{reader} reads", done, total)
                     found: dict[str, dict[str, Any]] = {}
                     for name, cell in written[writer].items():
@@ -307,21 +323,38 @@ def _read_once(
     return cells
 
 
-def untried(codecs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """``pairs`` of a record before any was tried.
+def every_pair(codecs: Sequence[str]) -> list[tuple[str, str]]:
+    """Every codec as the writer and as the reader of every codec."""
+    return [(writer, reader) for writer in codecs for reader in codecs]
+
+
+def untried(codecs: Sequence[str], only_pairs: OnlyPairs = None) -> dict[str, dict[str, Any]]:
+    """``pairs`` of a record before any was tried; those that are not to be are left out.
 
     >>> untried(["rds:r"])
     {'rds:r': {'rds:r': {'counts': {}, 'values': {}, 'reason': 'not tried: interrupted'}}}
     """
     return {
-        writer: {reader: {"counts": {}, "values": {}, "reason": NOT_TRIED} for reader in codecs}
+        writer: {
+            reader: {
+                "counts": {},
+                "values": {},
+                "reason": NOT_TRIED if only_pairs is None or (writer, reader) in only_pairs else NOT_NAMED,
+            }
+            for reader in codecs
+        }
         for writer in codecs
     }
 
 
-def steps_of(codecs: Sequence[str]) -> int:
-    """Steps of an exchange: each codec writes, and reads what each wrote."""
-    return len(codecs) * (1 + len(codecs))
+def steps_of(codecs: Sequence[str], only_pairs: OnlyPairs = None) -> int:
+    """Steps of an exchange: each codec writes, and reads what each wrote; of some pairs, those.
+
+    >>> steps_of(["json:a", "json:b"]), steps_of(["json:a", "json:b"], [("json:a", "json:b")])
+    (6, 2)
+    """
+    pairs = every_pair(codecs) if only_pairs is None else only_pairs
+    return len({writer for writer, _ in pairs}) + len(pairs)
 
 
 def _built(name: str) -> Any:
@@ -389,12 +422,13 @@ class Seat:
             self.heed()  # that is why it was killed, and says nothing of the value
             raise
 
-    def decode(self, path: Path, out: Path, deadline_s: float) -> None:
+    def decode(self, path: Path, out: Path, deadline_s: float, *, parts: bool = False) -> None:
         if self.worker is None or not self.worker.alive or not self.ready:
             told = {"kind": "table"} if self.kind == "table" else {}  # documents are what is usual
             self.ask("prepare", DEADLINE_S, codec=self.codec, encoded=str(path), cold=False, **told)
             self.ready = True
-        self.ask("decode_from", deadline_s, codec=self.codec, path=str(path), out=str(out))
+        by_column = {"parts": True} if parts else {}
+        self.ask("decode_from", deadline_s, codec=self.codec, path=str(path), out=str(out), **by_column)
 
 
 def _written(seat: Seat, name: str, values: Values, out: Path) -> dict[str, Any]:

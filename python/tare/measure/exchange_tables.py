@@ -23,6 +23,7 @@ from tare.measure.exchange import (
     DEADLINE_S,
     OWN,
     OWN_DEADLINE_S,
+    OnlyPairs,
     Seat,
     Stop,
     Tell,
@@ -35,10 +36,22 @@ from tare.measure.exchange_moments import has_moments, with_rebuilt
 from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
 
-__all__ = ["OWN_NAMES", "as_columns", "cells_of", "exchange_tables", "judge_columns", "nulls", "table_block"]
+__all__ = [
+    "NOT_OWN",
+    "OWN_NAMES",
+    "as_columns",
+    "cells_of",
+    "exchange_tables",
+    "judge_columns",
+    "nulls",
+    "table_block",
+]
 
 OWN_NAMES = f"{OWN}'s columns"
 """Name of the cell that holds the names of the user's columns; a column's own is ``own data NAME``."""
+
+NOT_OWN = f"{OWN} was not exchanged"
+"""How the reason begins where nothing of the user's table was exchanged."""
 
 # Tagged values have no place for what these two ask: a second column of one name, and metadata.
 _NOT_HANDED_BACK = frozenset({"duplicate_names", "metadata"})
@@ -54,13 +67,14 @@ def table_block(format: str, beside: Mapping[str, Any]) -> str:
     return f"{format} tables" if format in beside else format
 
 
-def exchange_tables(
+def exchange_tables(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     format: str,
     codecs: Sequence[str],
     *,
     given: Mapping[str, str] | None = None,
     only: Sequence[str] = (),
     own: Any = None,
+    only_pairs: OnlyPairs = None,
     workdir: str | Path | None = None,
     tell: Tell | None = None,
     stop: Stop | None = None,
@@ -73,6 +87,7 @@ def exchange_tables(
         given: Commands of workers by name.
         only: Names of probes of ``columns/1``; all whose answer workers can hand back if none is named.
         own: A table of the user's, of any kind; each of its columns is told apart, and the list of their names.
+        only_pairs: Writers and readers to try; every pair of the codecs if None.
         workdir: Where files are kept until the end; None for the system's temporary files.
         tell: Told the codec that is at work.
         stop: Whether to end; a worker that is asked something then is killed.
@@ -98,7 +113,9 @@ def exchange_tables(
                 seat, name, cell, folder / "out", judged, table=tables[name], wanted=wanted[name]
             ),
         )
-        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell, stop=stop)
+        pairs = paired(
+            format, codecs, values, folder, given=given or {}, only_pairs=only_pairs, tell=tell, stop=stop
+        )
     finally:
         scratch.remove(folder)
     return {
@@ -124,13 +141,31 @@ def _add_own(own: Any, tables: dict[str, Any], wanted: dict[str, dict[str, Any]]
 
     if own is None:
         return ""
+    untold: dict[str, str] = {}
     try:
         table = in_one_order(convert(own, "arrow"))
-        wanted[OWN] = cells_of(table)
-    except TareError as error:
-        return f"{OWN} was not exchanged: {' '.join(str(error).split())[:200]}"
-    tables[OWN] = table
-    return ""
+        try:
+            cells = cells_of(table)
+        except (ValueError, ArithmeticError):  # Arrow's words for what Python has no value for
+            cells, untold = _columns_told(table)
+            if not cells:
+                raise
+    except (TareError, ValueError, ArithmeticError) as error:
+        return f"{NOT_OWN}: {' '.join(str(error).split())[:200]}"
+    wanted[OWN], tables[OWN] = cells, table.select(list(cells))
+    return "; ".join(f"{OWN}'s column {name} was not exchanged: {why}" for name, why in untold.items())[:1000]
+
+
+def _columns_told(table: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """The cells of the columns that Python has values for, and why the others have none: a year 11000."""
+    cells: dict[str, Any] = {}
+    untold: dict[str, str] = {}
+    for name in table.column_names:
+        try:
+            cells |= cells_of(table.select([name]))
+        except (TareError, ValueError, ArithmeticError) as error:
+            untold[name] = " ".join(str(error).split())[:200]
+    return cells, untold
 
 
 def cells_of(table: Any) -> dict[str, Any]:
@@ -181,23 +216,64 @@ def _cells(
         return {name: {**written, "in": shown}}
     out.unlink(missing_ok=True)
     try:
-        from tare.tagged import from_tagged
-
-        seat.decode(written["path"], out, OWN_DEADLINE_S if kept else DEADLINE_S)
+        seat.decode(written["path"], out, OWN_DEADLINE_S if kept else DEADLINE_S, parts=kept)
         of_r = language_of(seat.codec, seat.given) == "r"
         key = (name, of_r, digest_of(out))
         if key in judged:
             return judged[key]
         tree = json.loads(out.read_bytes())
         seat.heed()
-        back = as_columns(from_tagged(tree), wanted)
+        back, untold = _told(tree, wanted, by_column=kept)
         if of_r:
             back = {key: nulls(cells) for key, cells in back.items()}
     except (TareError, OSError, ValueError, RecursionError) as error:
         return {name: {"outcome": "error", "in": shown, "error": reason_of(error)}}
     seat.heed()
     judged[key] = _held(name, table, {column: wanted[column] for column in columns}, back, seat)
+    for column, reason in untold.items():
+        if column in wanted:
+            judged[key][f"{OWN} {column}"] = {"outcome": "error", "in": "", "error": reason}
     return judged[key]
+
+
+def _told(tree: Any, wanted: Mapping[str, Any], *, by_column: bool) -> tuple[dict[str, Any], dict[str, str]]:
+    """The columns that a reader handed back; of the user's table, also why some are not told, which are None then.
+
+    >>> _told({"a": [1], "t": [{"$date": "no day"}]}, {}, by_column=True)
+    ({'a': [1], 't': None}, {'t': 'Malformed: $date needs ISO 8601 text, at $[0]'})
+    """
+    from tare.tagged import from_tagged
+
+    try:
+        return as_columns(from_tagged(tree), wanted), {}
+    except (TareError, ValueError, RecursionError):
+        columns = _tagged_columns(tree, wanted) if by_column else None
+        if columns is None:
+            raise
+    back: dict[str, Any] = {}
+    untold: dict[str, str] = {}
+    for name, cells in columns.items():
+        if isinstance(cells, dict) and isinstance(cells.get("$untold"), str):
+            back[name], untold[name] = None, " ".join(cells["$untold"].split())[:200]
+            continue
+        try:
+            back[name] = from_tagged(cells)
+        except (TareError, ValueError, RecursionError) as error:
+            back[name], untold[name] = None, reason_of(error)
+    return back, untold
+
+
+def _tagged_columns(tree: Any, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The columns of a table as they are before they are read; None where what is there tells no columns."""
+    if isinstance(tree, dict) and list(tree) == ["$map"] and isinstance(tree["$map"], list):
+        pairs = tree["$map"]
+        if not all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) for one in pairs):
+            return None
+        return dict(pairs)
+    rows = [tree] if isinstance(tree, dict) else tree if isinstance(tree, list) else [None]
+    if not all(isinstance(row, dict) and not any(name[:1] == "$" for name in row) for row in rows):
+        return None
+    return as_columns(tree, wanted)
 
 
 def _held(

@@ -112,11 +112,14 @@ def _exchange(found: Digest) -> list[str]:
     """The matrices of writers and readers, and what changes in words."""
     parts = []
     for format, block in exchanging.blocks(found.record).items():
-        head, *body = exchanging.rows(block)
-        lines = [_line([_md(cell) for cell in head]), _line(["---"] * len(head))]
-        lines += [_line([_code(row[0]), *row[1:]]) for row in body]
-        parts += [f"## Exchange of {_md(format)}", f"{exchanging.LEGEND}.", "\n".join(lines)]
-        parts.append("\n".join(f"- {_md(line, 300)}" for line in exchanging.said(block)))
+        parts.append(f"## Exchange of {_md(format)}")
+        for part in exchanging.parts(block):
+            head, *body = exchanging.rows(block, part)
+            lines = [_line([_md(cell) for cell in head]), _line(["---"] * len(head))]
+            lines += [_line([_code(row[0]), *row[1:]]) for row in body]
+            parts += [f"{part.legend[:1].upper()}{part.legend[1:]}.", "\n".join(lines)]
+            said = exchanging.said(block, part)
+            parts += ["\n".join(f"- {_md(line, 300)}" for line in said)] if said else []
     return parts
 
 

@@ -417,22 +417,29 @@ def _exchange(found: Digest, width: int) -> list[Line]:
     """What each codec of a format reads of each other's bytes."""
     lines: list[Line] = []
     for format, block in exchanging.blocks(found.record).items():
-        table = exchanging.rows(block)
-        name_width = min(30, max(len(row[0]) for row in table))
-        wide = max(len(cell) for row in table for cell in row[1:]) + 2
-        fits = max(1, (width - name_width - 2) // wide)
         lines += [[], [(f"exchange of {text.visible(format, 40)}", "bold")]]
-        lines += _wrap(exchanging.LEGEND, width, "  ", "dim")
-        for first in range(1, len(table[0]), fits):
-            lines += [
-                [
-                    (_pad(_cut(row[0], name_width), name_width), ""),
-                    *((_pad(cell, wide, right=True), "") for cell in row[first : first + fits]),
-                ]
-                for row in table
+        for part in exchanging.parts(block):
+            lines += _exchange_part(block, part, width)
+    return lines
+
+
+def _exchange_part(block: dict[str, Any], part: exchanging.Part, width: int) -> list[Line]:
+    """The matrix of own data or of the probes, and the first differences in words."""
+    table = exchanging.rows(block, part)
+    name_width = min(30, max(len(row[0]) for row in table))
+    wide = max(len(cell) for row in table for cell in row[1:]) + 2
+    fits = max(1, (width - name_width - 2) // wide)
+    lines: list[Line] = _wrap(part.legend, width, "  ", "dim")
+    for first in range(1, len(table[0]), fits):
+        lines += [
+            [
+                (_pad(_cut(row[0], name_width), name_width), ""),
+                *((_pad(cell, wide, right=True), "") for cell in row[first : first + fits]),
             ]
-        for said in exchanging.said(block, 12):
-            lines += _wrap(text.visible(said, 300), width, "  ")
+            for row in table
+        ]
+    for said in exchanging.said(block, part, 12):
+        lines += _wrap(text.visible(said, 300), width, "  ")
     return lines
 
 

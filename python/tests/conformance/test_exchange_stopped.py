@@ -13,7 +13,7 @@ from planted_reader import planted_reader
 from tare import measure
 from tare.cli.progress import display
 from tare.measure import exchange as exchanging
-from tare.measure.exchange import NOT_TRIED, exchange, steps_of
+from tare.measure.exchange import NOT_NAMED, NOT_TRIED, exchange, steps_of
 from tare.measure.exchange_tables import exchange_tables
 from tare.measure.record_schema import check
 from tare.measure.session import Control, Event
@@ -73,9 +73,27 @@ def test_before_it_began_nothing_is_tried() -> None:
         assert [pair.get("reason") for pair in pairs] == [NOT_TRIED] * 4
 
 
+def test_only_the_pairs_that_are_asked_for_are_tried(tmp_path: Path) -> None:
+    """Of documents and of tables: the others say that they were left out, and cost no step."""
+    steps: list[tuple[str, int, int]] = []
+    block = exchange(
+        "json", CODECS, given=hanging(tmp_path), only=["text_empty"], only_pairs=[("json:node", "json:stdlib")],
+        tell=lambda *step: steps.append(step),
+    )  # fmt: skip
+    assert steps == [("json:node writes", 0, 2), ("json:stdlib reads", 1, 2)]
+    assert block["pairs"]["json:node"]["json:stdlib"] == {"counts": {"same": 1}, "values": {}}
+    left = {"counts": {}, "values": {}, "reason": NOT_NAMED}
+    assert block["pairs"]["json:stdlib"] == dict.fromkeys(CODECS, left)
+    assert block["pairs"]["json:node"]["json:node"] == left
+    names = ["csv:pyarrow", "csv:stdlib"]
+    block = exchange_tables("csv", names, only=["int8"], only_pairs=[(names[0], names[1])])
+    reasons = [pair.get("reason") for readers in block["pairs"].values() for pair in readers.values()]
+    assert reasons == [NOT_NAMED, None, NOT_NAMED, NOT_NAMED]
+
+
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A run that was stopped while json was exchanged, before msgpack was; with what it told."""
+    """A run that was stopped at the last pair, one of a codec that was not named; with what it told."""
     folder = tmp_path_factory.mktemp("stopped")
     control, events = Control(), []
     tell = Stopping(control.stop)
@@ -101,7 +119,7 @@ one_run = pytest.mark.xdist_group("one run with a stopped exchange")
 
 @one_run
 def test_a_run_that_is_stopped_keeps_its_figures_and_says_what_was_not_tried(stopped: dict[str, Any]) -> None:
-    """Soon, interrupted, with a verdict; a format that was not begun is in the record too."""
+    """Soon, interrupted, with a verdict; pairs of two codecs that were named came first, of every format."""
     record = stopped["record"]
     check(record)
     assert stopped["took_s"] < SOON_S
@@ -110,31 +128,34 @@ def test_a_run_that_is_stopped_keeps_its_figures_and_says_what_was_not_tried(sto
     assert [path.name for path in stopped["folder"].glob("*.tare.json*")] == ["a.tare.json"]
     found = record["fidelity"]["exchange"]
     assert found["json"]["pairs"]["json:node"]["json:stdlib"]["counts"]
+    assert found["json"]["pairs"]["json:stdlib"]["json:stdlib"]["counts"]
     assert found["json"]["pairs"]["json:stdlib"]["json:node"]["reason"] == NOT_TRIED
+    assert found["json"]["pairs"]["json:node"]["json:node"]["reason"] == NOT_NAMED
     pairs = [pair for readers in found["msgpack"]["pairs"].values() for pair in readers.values()]
     assert pairs
-    assert {pair["reason"] for pair in pairs} == {NOT_TRIED}
+    assert all(pair["counts"] and "reason" not in pair for pair in pairs)
 
 
 @one_run
 def test_every_report_says_what_was_not_tried(stopped: dict[str, Any]) -> None:
-    """A dash in the matrix, and in words how many."""
-    many = len(stopped["record"]["fidelity"]["exchange"]["msgpack"]["codecs"]) ** 2
+    """A dash in the matrix, and in words how many and why."""
     for shown in (f(stopped["record"]) for f in (terminal.render, markdown.render, render)):
         plain = " ".join(shown.replace("\\", "").split())
-        assert f"2 of 4 pairs (-) {NOT_TRIED}" in plain
-        assert f"{many} of {many} pairs (-) {NOT_TRIED}" in plain
+        assert f"1 of 4 pairs (-) {NOT_TRIED}" in plain
+        assert f"1 of 4 pairs (-) {NOT_NAMED}" in plain
 
 
 @one_run
 def test_progress_tells_pairs_and_steps(stopped: dict[str, Any]) -> None:
-    """How many pairs before the first, then each step of all formats together."""
+    """How many pairs before the first, without those left out, then each step of all formats together."""
     events = stopped["events"]
     formats = stopped["record"]["fidelity"]["exchange"]
-    pairs = sum(len(block["codecs"]) ** 2 for block in formats.values())
+    many = len(formats["msgpack"]["codecs"])
+    pairs = 3 + many**2
     assert events[0].done == 0
     assert events[0].text.startswith(f"{pairs} pairs of json, msgpack; not part of --time")
-    assert {event.total for event in events} == {sum(steps_of(b["codecs"]) for b in formats.values())}
+    assert {event.total for event in events} == {2 + many * (1 + many) + 4}
+    assert events[-1].text == "json:node reads"
     assert [event.done for event in events] == [0, *range(len(events) - 1)]
 
 

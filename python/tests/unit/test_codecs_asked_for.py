@@ -384,3 +384,20 @@ def test_a_run_tells_what_a_star_left_out(tmp_path: Path, told: Callable[..., An
     assert f"note    left out: {reason}\n" in said.stderr
     assert "left out" not in said.stdout
     assert "can be measured too" not in said.stderr
+
+
+def test_pairs_of_named_codecs_come_first() -> None:
+    """Then those of one named codec; of two that nobody named there are none. A format names all of its codecs."""
+    stage = importlib.import_module("tare.measure.stages.exchange")
+    a, b, c = "csv:pandas", "csv:r-readr", "csv:r"
+    codecs, (both, one) = stage._rounds(Settings(codecs=("csv:r-readr,x=1", "rds:r")), [a, b, c])
+    assert codecs == [b, a, c]
+    assert both == [(b, b)]
+    assert sorted(one) == sorted([(b, a), (b, c), (a, b), (c, b)])
+    _, (both, one) = stage._rounds(Settings(codecs=("csv:r*",)), [a, b, c])
+    assert both == [(b, b), (b, c), (c, b), (c, c)]
+    assert (a, a) not in one
+    for chosen in (("csv",), None):
+        rounds = stage._rounds(Settings(codecs=chosen), [a, b, c])[1]
+        assert len(rounds[0]) == 9
+        assert not any(rounds[1:])

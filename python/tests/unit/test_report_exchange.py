@@ -9,6 +9,7 @@ import pytest
 from simulate import synthetic_record
 
 from tare.cli.exchanging import table_lines
+from tare.measure.exchange import OWN
 from tare.measure.exchange_tables import OWN_NAMES
 from tare.report import exchanging, markdown, terminal
 from tare.report.html import render
@@ -76,3 +77,78 @@ def test_every_report_tells_names_that_changed() -> None:
     said = "csv:r writes own data's columns ['a'], csv:r reads ['a', 'index']"
     for report in (markdown.render(record), terminal.render(record), unescape(render(record))):
         assert said in " ".join(report.replace("\\", "").split())
+
+
+LOST_3 = {"outcome": "changed", "verdict": "lossy", "in": "1.5", "out": "1", "at": "$[0]", "count": 3}
+FAILED = {"outcome": "error", "in": "", "error": "none"}
+
+
+@pytest.mark.parametrize(
+    ("found", "own", "probes", "worst"),
+    [
+        (pair(), "same", "same", "same"),
+        (pair(a=LOST, b=REFUSED), "same", "1c 1r", "same"),
+        (pair(**{OWN: LOST_3}), "changed 3", "same", "changed"),
+        (pair(a=TYPED, **{OWN: TYPED}), "type", "1t", "type"),
+        (pair(**{OWN: REFUSED}), "refused", "same", "refused"),
+        (pair(**{OWN: FAILED}), "error", "same", "error"),
+        (pair(**{OWN: {"outcome": "n/a", "in": ""}}), "n/a", "same", "n/a"),
+        (pair(**{f"{OWN} a": LOST_3, f"{OWN} b": LOST_3, f"{OWN} c": TYPED}), "changed 2", "same", "changed"),
+        (pair(b=LOST, **{f"{OWN} a": LOST_3, f"{OWN} t": FAILED}), "error 1, changed 1", "1c", "error"),
+        (pair(**{OWN_NAMES: TYPED, f"{OWN} c": TYPED}), "type", "same", "type"),
+        ({"counts": {}, "values": {}, "reason": "not tried"}, "-", "-", "not tried"),
+    ],
+)
+def test_own_data_have_a_mark_of_their_own(found: dict[str, Any], own: str, probes: str, worst: str) -> None:
+    """What became of probes is not in it, nor is it in theirs."""
+    assert (exchanging.own_mark(found), exchanging.own_verdict(found)) == (own, worst)
+    assert exchanging.mark(found) == probes
+
+
+def test_own_data_come_first_in_every_report() -> None:
+    """A matrix of its own with its differences, then that of the probes with theirs; of old records too."""
+    record = synthetic_record("document")
+    names = ["json:stdlib", "json:node"]
+    block: dict[str, Any] = {
+        "set": "values/1",
+        "codecs": names,
+        "own_share": 1.0,
+        "pairs": {
+            names[0]: {names[0]: pair(z=TYPED), names[1]: pair(z=TYPED, **{OWN: LOST_3})},
+            names[1]: {names[0]: pair(z=LOST), names[1]: pair()},
+        },
+    }
+    record["fidelity"]["exchange"] = {"json": block}
+    for made in (markdown.render(record), terminal.render(record), unescape(render(record))):
+        plain = (
+            " ".join(made.replace("\\", "").split())
+            .replace("Your own", "your own")
+            .replace("Probes: ", "probes: ")
+        )
+        order = ["your own data: same", "changed 3", f"json:stdlib writes {OWN} 1.5, json:node reads 1",
+                 "probes: same", "1t", "json:node writes z 4.75, json:stdlib reads 4.7"]  # fmt: skip
+        at = 0
+        for word in order:
+            at = plain.find(word, at) + len(word)
+            assert at >= len(word), word
+    own, probes = exchanging.parts(block)
+    assert exchanging.rows(block, own)[1:] == [
+        ["1 json:stdlib", "same", "changed 3"],
+        ["2 json:node", "same", "same"],
+    ]
+    assert exchanging.rows(block, probes) == exchanging.rows(block)
+    del block["own_share"]  # what is told of own data shows that it was there
+    assert len(exchanging.parts(block)) == 2
+    block["pairs"][names[0]][names[1]] = pair()
+    assert [part.own for part in exchanging.parts(block)] == [False]
+
+
+def test_lines_that_are_left_out_are_counted_by_part() -> None:
+    """Differences of own data are not crowded out by those of probes."""
+    names = [f"json:{n}" for n in range(6)]
+    found = pair(a=LOST, b=LOST, **{OWN: LOST_3})
+    block = {"codecs": names, "pairs": {one: dict.fromkeys(names, found) for one in names}, "own_share": 1.0}
+    own, probes = exchanging.parts(block)
+    assert len(exchanging.said(block, own)) == 36
+    assert exchanging.said(block, own, 12)[-1] == "and 24 more lines of own data: --json has all"
+    assert exchanging.said(block, probes, 12)[-1] == "and 60 more lines of probes: --json has all"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -21,17 +21,24 @@ _OWN_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class _Due:
-    """A format to exchange: its name in the record, its codecs, and the call."""
+    """A format to exchange: its name in the record, its codecs, the call, and its pairs by when they come."""
 
     block: str
     codecs: list[str]
     call: Callable[..., dict[str, Any]]
+    rounds: list[list[tuple[str, str]]]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All that are tried."""
+        return [pair for some in self.rounds for pair in some]
 
 
 def measure_exchange(session: Session) -> None:
     """Fill in ``fidelity.exchange``: the probes, and the user's data or a part of it.
 
-    A document is exchanged with the probes of documents, a table with those of columns. All that is
+    A document is exchanged with the probes of documents, a table with those of columns. Pairs of two codecs that
+    ``--codec`` names come first, of every format, then those of one such codec; others are left out. All that is
     to be tried is in the record before the first of it is, so that a run that is stopped says what was not.
 
     Args:
@@ -49,16 +56,19 @@ def measure_exchange(session: Session) -> None:
     share = min(1.0, _OWN_BYTES / max(1, session.dataset.bytes_memory))
     found = session.record["fidelity"].setdefault("exchange", {})
     due = _due(session, share)
-    found.update({one.block: {"codecs": one.codecs, "pairs": untried(one.codecs)} for one in due})
-    total, pairs = sum(steps_of(one.codecs) for one in due), sum(len(one.codecs) ** 2 for one in due)
+    found.update({one.block: {"codecs": one.codecs, "pairs": untried(one.codecs, one.pairs)} for one in due})
+    turns = [(one, some) for at in range(2) for one in due for some in one.rounds[at : at + 1] if some]
+    total = sum(steps_of(one.codecs, some) for one, some in turns)
+    pairs = sum(len(some) for _, some in turns)
     began_s, done = session.elapsed_s, 0
     names = ", ".join(one.block for one in due) or "no format of two codecs"
     session.tell(
         "exchange", 0, total, f"{pairs} pairs of {names}; not part of --time, Ctrl-C keeps what is done"
     )
-    for one in due:
-        found[one.block] = _kept(one, share, partial(_told, session, done, total), lambda: session.stop_asked)
-        done += steps_of(one.codecs)
+    for one, some in turns:
+        tell = partial(_told, session, done, total)
+        _merge(found[one.block], _kept(one, some, share, tell=tell, stop=lambda: session.stop_asked), some)
+        done += steps_of(one.codecs, some)
         if session.journal is not None:
             session.journal.stage("fidelity", session.record["fidelity"])
         session.check()
@@ -85,19 +95,55 @@ def _due(session: Session, share: float) -> list[_Due]:
         codecs = _asked(session.settings, ends_of(format, given, kind=dataset.kind)[0])
         if len(codecs) > 1:
             block = format if dataset.kind == "document" else table_block(format, due)
-            due[block] = _Due(block, codecs, partial(how, format, codecs, given=given, own=own))
+            codecs, rounds = _rounds(session.settings, codecs)
+            due[block] = _Due(block, codecs, partial(how, format, codecs, given=given, own=own), rounds)
     return list(due.values())
 
 
-def _kept(one: _Due, share: float, tell: Callable[..., None], stop: Callable[[], bool]) -> dict[str, Any]:
-    """The exchange of a format, or why there is none: all figures are there by now, and must not go with it."""
+def _rounds(settings: Settings, codecs: list[str]) -> tuple[list[str], list[list[tuple[str, str]]]]:
+    """The codecs, those that ``--codec`` names first; and their pairs: both named, then one of them; all if none is."""
+    from tare.measure.exchange import every_pair
+
+    if settings.codecs is None:
+        return codecs, [every_pair(codecs)]
+    chosen = _chosen(settings.codecs)
+    named = [one for one in codecs if _named(one, chosen)]
+    codecs = named + [one for one in codecs if one not in named]
+    both = every_pair(named)
+    return codecs, [both, [pair for pair in every_pair(codecs) if (pair[0] in named) != (pair[1] in named)]]
+
+
+def _merge(found: dict[str, Any], made: dict[str, Any], pairs: list[tuple[str, str]]) -> None:
+    """Put the pairs of one turn into the record's block; of a turn that failed, that they were not tried."""
+    found.update({name: value for name, value in made.items() if name != "pairs"})
+    for writer, reader in pairs:
+        failed = {"counts": {}, "values": {}, "reason": "not tried: the exchange failed"}
+        found["pairs"][writer][reader] = made["pairs"].get(writer, {}).get(reader, failed)
+
+
+def _kept(
+    one: _Due,
+    pairs: list[tuple[str, str]],
+    share: float,
+    *,
+    tell: Callable[..., None],
+    stop: Callable[[], bool],
+) -> dict[str, Any]:
+    """The exchange of some pairs of a format, or why there is none: all figures are there by now, and must not go with it."""
     from tare.measure.exchange import reason_of
 
     try:
-        block = one.call(tell=tell, stop=stop)
+        block = one.call(only_pairs=pairs, tell=tell, stop=stop)
     except Exception as error:  # whatever the user's data or a program of others did
         return {"codecs": one.codecs, "pairs": {}, "reason": f"nothing was exchanged: {reason_of(error)}"}
-    return {**block, "own_share": None if block.get("reason") else share}
+    return {**block, "own_share": None if _no_own(block) else share}
+
+
+def _no_own(block: dict[str, Any]) -> bool:
+    """Whether nothing of the user's data was exchanged; a column that was not leaves the others there."""
+    from tare.measure.exchange_tables import NOT_OWN
+
+    return str(block.get("reason") or "").startswith(NOT_OWN)
 
 
 def _asked(settings: Settings, codecs: list[str]) -> list[str]:
@@ -112,12 +158,17 @@ def _asked(settings: Settings, codecs: list[str]) -> list[str]:
     left = [one for one in codecs if not _named(one, plain)]
     if settings.codecs is None:
         return left
-    chosen = [one.partition("+")[0].partition(",")[0] for one in settings.codecs]
+    chosen = _chosen(settings.codecs)
     if not any(_named(one, chosen) for one in left):
         return []
     ours = [one for one in left if not language_of(one, settings.workers)]
     named = [one for one in ours if _named(one, chosen)]
     return [one for one in left if one not in ours or one in (named or ours)]
+
+
+def _chosen(codecs: Sequence[str]) -> list[str]:
+    """Ids without options and compressors."""
+    return [one.partition("+")[0].partition(",")[0] for one in codecs]
 
 
 def _named(codec: str, patterns: list[str]) -> bool:

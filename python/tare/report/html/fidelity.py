@@ -108,36 +108,40 @@ def _legend() -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
+_EXCHANGE_CSS = {
+    "same": "",
+    "changed": "lossy",
+    "error": "lossy",
+    "refused": "refused",
+    "type": "type",
+    "n/a": "na",
+    "not tried": "na",
+}
+
+
 def exchange(found: Digest) -> str:
-    """One table per format: a row per writer, a column per reader, and what changes in words."""
+    """Of each format a table of own data and one of the probes: a row per writer, a column per reader, and what changes in words."""
     out = []
-    css = {
-        "same": "",
-        "changed": "lossy",
-        "error": "lossy",
-        "refused": "refused",
-        "type": "type",
-        "n/a": "na",
-        "not tried": "na",
-    }
     for place, (format, block) in enumerate(exchanging.blocks(found.record).items()):
         names = list(map(str, block["codecs"]))
         heads: list[Cell] = [
             ("writes", "t"),
             *((f'<span class="tilt">{esc(one)}</span>', "tilted") for one in names),
         ]
-        rows: list[list[Cell]] = []
-        for writer in names:
-            pairs = [(block["pairs"].get(writer) or {}).get(reader) or {} for reader in names]
-            cells = [(esc(exchanging.mark(pair)), css[exchanging.verdict(pair)]) for pair in pairs]
-            rows.append([(f"<code>{esc(writer)}</code>", "t"), *cells])
-        said = "".join(f"<li>{esc(line, 300)}</li>" for line in exchanging.said(block))
-        title = f"What one language writes and another reads: {text.visible(format, 40)}"
-        out.append(
-            f"<h3>Exchange <small>{esc(format)}: {esc(exchanging.LEGEND)}</small></h3>"
-            + scroll_table(title, heads, rows, name=f"exchange-{place}", css="probes")
-            + (details("In words", f'<ul class="changes">{said}</ul>') if said else "")
-        )
+        for part in exchanging.parts(block):
+            rows: list[list[Cell]] = []
+            for writer in names:
+                pairs = [(block["pairs"].get(writer) or {}).get(reader) or {} for reader in names]
+                cells = [(esc(part.mark(pair)), _EXCHANGE_CSS[part.verdict(pair)]) for pair in pairs]
+                rows.append([(f"<code>{esc(writer)}</code>", "t"), *cells])
+            said = "".join(f"<li>{esc(line, 300)}</li>" for line in exchanging.said(block, part))
+            what = "your own data" if part.own else "probes"
+            title = f"What one language writes and another reads: {text.visible(format, 40)}, {what}"
+            out.append(
+                f"<h3>Exchange <small>{esc(format)}: {esc(part.legend, 400)}</small></h3>"
+                + scroll_table(title, heads, rows, name=f"exchange-{place}{'-own' * part.own}", css="probes")
+                + (details("In words", f'<ul class="changes">{said}</ul>') if said else "")
+            )
     return "".join(out)
 
 

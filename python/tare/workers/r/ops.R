@@ -207,7 +207,8 @@ OPS$decode_from <- function(request) {
   path <- need(request, "path")
   bytes <- in_phase("io", { if (!file.exists(path)) stop("there is no such file"); file_bytes(path) })
   ready$last <- in_phase("decode", decoded(ready$codec, bytes))
-  if (!is.null(request$out)) in_phase("io", writeLines(to_tagged(ready$last), request$out, useBytes = TRUE))
+  told <- if (isTRUE(request$parts)) tagged_parts else to_tagged
+  if (!is.null(request$out)) in_phase("io", writeLines(told(ready$last), request$out, useBytes = TRUE))
   list(items = count_items(ready$last))
 }
 

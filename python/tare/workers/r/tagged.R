@@ -135,6 +135,15 @@ to_tagged <- function(x) {
   paste0("{", paste(keys, items, sep = ":", collapse = ","), "}")
 }
 
+# A table of which each column that has no tag stands as the reason, {"$untold": text}: the others can be told.
+tagged_parts <- function(x) {
+  if (!is.data.frame(x) || !length(x) || is.null(names(x))) return(to_tagged(x))
+  .tagged_names(names(x), vapply(seq_along(x), function(at) {
+    tryCatch(.tagged_column(x[[at]]),
+             not_here = function(e) sprintf("{\"$untold\":%s}", json_text(conditionMessage(e))))
+  }, ""))
+}
+
 # A column as the list of its cells: of a table with one row it is no scalar, and what names its cells is no column.
 .tagged_column <- function(x) {
   if (is.factor(x) || is.raw(x) || is.data.frame(x)) return(to_tagged(x))
@@ -176,20 +185,37 @@ to_tagged <- function(x) {
   text
 }
 
+# Seconds east of Greenwich of a zone that is an offset: +05:30, -0800, +09; NA of one with a name.
+.fixed_offset <- function(zone) {
+  if (!grepl("^[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?$", zone)) return(NA_real_)
+  digits <- paste0(gsub("[^0-9]", "", zone), "00")
+  away <- as.double(substr(digits, 1L, 2L)) * 3600 + as.double(substr(digits, 3L, 4L)) * 60
+  if (startsWith(zone, "-")) -away else away
+}
+
+.offset_text <- function(away) {
+  far <- abs(away)
+  text <- sprintf("%s%02.0f:%02.0f", ifelse(away < 0, "-", "+"), far %/% 3600, far %/% 60 %% 60)
+  odd <- which(far %% 60 != 0)
+  text[odd] <- sprintf("%s:%02.0f", text[odd], far[odd] %% 60)
+  text
+}
+
 .tagged_moments <- function(x, missing) {
   zone <- attr(x, "tzone")
   zone <- if (is.null(zone) || !nzchar(zone[1L]) || zone[1L] == "UTC") "+00:00" else zone[1L]
   seconds <- as.double(x)
   micro <- round((seconds - floor(seconds)) * 1e6)
   seconds <- floor(seconds) + micro %/% 1e6
-  text <- format(.POSIXct(seconds, tz = if (zone == "+00:00") "UTC" else zone), "%Y-%m-%dT%H:%M:%S")
+  shift <- .fixed_offset(zone)
+  zone <- if (is.na(shift)) zone else .offset_text(shift)
+  # R knows no zone "+05:30" and shows UTC for it: the clock there is told of the moment and the offset.
+  shown <- if (is.na(shift)) .POSIXct(seconds, tz = zone) else .POSIXct(seconds + shift, tz = "UTC")
+  text <- format(shown, "%Y-%m-%dT%H:%M:%S")
   text <- .four_digits(text, missing, "moments")
   # By what the clock there says: %z leaves out the seconds, which places had before there were zones.
   away <- as.double(as.POSIXct(text, tz = "UTC", format = "%Y-%m-%dT%H:%M:%S")) - seconds
-  far <- abs(away)
-  offset <- sprintf("%s%02.0f:%02.0f", ifelse(away < 0, "-", "+"), far %/% 3600, far %/% 60 %% 60)
-  odd <- which(far %% 60 != 0)
-  offset[odd] <- sprintf("%s:%02.0f", offset[odd], far[odd] %% 60)
+  offset <- .offset_text(away)
   sprintf("{\"$ts\":\"%s.%06.0f%s\",\"unit\":\"us\",\"tz\":\"%s\"}", text, micro %% 1e6, offset, zone)
 }
 
