@@ -325,7 +325,11 @@ def test_whole_numbers_beyond_63_bits_in_parts(tmp_path: Path) -> None:
             False,
         ),
         (float("nan"), "v: a value is missing: what stands there, such as NaN, is no JSON", False),
-        ("text", 'v: "text" is no int64. The type is that of a sample of the file, or of all of it, and no type', False),
+        (
+            "text",
+            'v: "text" is no int64. The type is that of a sample of the file, or of all of it, and no type',
+            False,
+        ),
         (0.5, "v: 0.5 is no int64. Names and types are those of a sample", True),
     ],
 )
