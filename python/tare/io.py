@@ -492,7 +492,7 @@ def _allowed(found: list[dict[str, Any]], codec: Codec, job: _Job) -> list[dict[
         row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
         more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
         raise EncodeError(
-            f"{codec}: {printable(first['path']) or 'the data'} would change: {first['from']} comes back as "
+            f"{codec}: {changes.subject(first)} would change: {first['from']} comes back as "
             f"{first['to']}{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
             format=codec.format_id,
             path=first["path"],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import kinds
 from tare.converting import objects
+from tare.datasets.source import printable
 from tare.errors import EncodeError
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.fidelity.comparison import Comparison
 
-__all__ = ["document_changes", "has_arrows_types", "table_changes", "type_losses"]
+__all__ = ["document_changes", "has_arrows_types", "subject", "table_changes", "type_losses"]
 
 _MOST = 20
 _HAVE_ARROWS_TYPES = ("arrow", "parquet")
@@ -111,6 +112,17 @@ def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
             ]
         back = _of_records(back, before.column_names)
     return _told(compare_tables(_without_own(before), kinds.convert(back, "arrow"), limit=_MOST_OF_TABLES))
+
+
+def subject(change: dict[str, Any]) -> str:
+    """What a message says that changed.
+
+    >>> subject({"path": "(rows)"}), subject({"path": "", "row": 2}), subject({"path": "v", "row": 2})
+    ('the number of rows', 'the data', 'v')
+    """
+    if change["path"] == "(rows)" and "row" not in change:
+        return "the number of rows"
+    return printable(change["path"]) or "the data"
 
 
 def document_changes(before: Any, back: Any) -> list[dict[str, Any]]:

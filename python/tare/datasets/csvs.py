@@ -19,12 +19,14 @@ from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import check_columns
 from tare.errors import Malformed, Truncated
+from tare.formats.csv_rows import blank_start, first_row, has_one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "KEPT", "MISSING", "Dialect", "dialect", "first_row", "has_leading_zeros", "last_row", "note", "parse", "read",
+    "KEPT", "MISSING", "Dialect", "dialect", "first_row", "has_leading_zeros", "has_one_column", "last_row", "note",
+    "parse", "read",
 ]  # fmt: skip
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
@@ -43,11 +45,13 @@ class Dialect:
         delimiter: What stands between fields.
         quoted: Whether any field is quoted.
         decimal: The decimal point: a comma where semicolons separate.
+        one: Whether there is one column: then a blank line is a row whose value is missing.
     """
 
     delimiter: str = ","
     quoted: bool = False
     decimal: str = "."
+    one: bool = False
 
 
 def parse(
@@ -119,7 +123,7 @@ def dialect(data: bytes) -> Dialect:
     r"""Tell the delimiter and quoting from the first lines.
 
     >>> dialect(b"a;b\n1,5;2\n")
-    Dialect(delimiter=';', quoted=False, decimal=',')
+    Dialect(delimiter=';', quoted=False, decimal=',', one=False)
     """
     head = data[: 64 << 10]
     lines = [re.sub(rb'"[^"]*"', b"", line) for line in head.splitlines()[:50] if line.strip()]
@@ -136,7 +140,7 @@ def dialect(data: bytes) -> Dialect:
     decimal = (
         "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
     )
-    return Dialect(delimiter, b'"' in data, decimal)
+    return Dialect(delimiter, b'"' in data, decimal, has_one_column(data, delimiter))
 
 
 def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, size: int) -> dict[str, Any]:
@@ -147,7 +151,9 @@ def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, si
     block = size + 1 if few else min(max(1 << 20, size // 64), 16 << 20)
     return {
         "read_options": csv.ReadOptions(block_size=block, use_threads=not few),
-        "parse_options": csv.ParseOptions(delimiter=style.delimiter, newlines_in_values=style.quoted),
+        "parse_options": csv.ParseOptions(
+            delimiter=style.delimiter, newlines_in_values=style.quoted, ignore_empty_lines=not style.one
+        ),
         "convert_options": csv.ConvertOptions(
             null_values=list(MISSING), strings_can_be_null=True, quoted_strings_can_be_null=False,
             column_types=types, include_columns=columns, decimal_point=style.decimal,
@@ -155,10 +161,15 @@ def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, si
     }  # fmt: skip
 
 
-def _file(data: bytes) -> Any:
+def _file(data: bytes, style: Dialect) -> Any:
     import pyarrow as pa
 
-    return pa.BufferReader(data)
+    return pa.BufferReader(memoryview(data)[_begin(data, style) :])
+
+
+def _begin(data: bytes, style: Dialect) -> int:
+    """Where the text begins: blank lines before the header are none of the rows that those behind it are."""
+    return blank_start(data) if style.one else 0
 
 
 def _read(
@@ -170,31 +181,33 @@ def _read(
     given = options(style, types, columns, len(data))
     given["memory_pool"] = pa.system_memory_pool()  # the one that gives freed blocks back to the system
     try:
-        return csv.read_csv(_file(data), **given)
+        return csv.read_csv(_file(data, style), **given)
     except pa.ArrowInvalid as error:
         if "straddling" in str(error) and len(data) < _MAX_BLOCK_BYTES:
             given["read_options"] = csv.ReadOptions(block_size=len(data) + 1)
             try:
-                return csv.read_csv(_file(data), **given)
+                return csv.read_csv(_file(data, style), **given)
             except pa.ArrowInvalid as again:
-                raise _fault(source, data, given, str(again)) from None
-        raise _fault(source, data, given, str(error)) from None
+                raise _fault(source, data, style, given, str(again)) from None
+        raise _fault(source, data, style, given, str(error)) from None
     except KeyError:
         known = csv.read_csv(
-            _file(data[: first_row(data)]), parse_options=given["parse_options"]
+            _file(data[: first_row(data)], style), parse_options=given["parse_options"]
         ).column_names
         check_columns(source, known, columns)
         raise
 
 
-def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Malformed | Truncated:
+def _fault(
+    source: Source, data: bytes, style: Dialect, given: dict[str, Any], text: str
+) -> Malformed | Truncated:
     """The error of a row that does not fit, with its number and offset."""
     import pyarrow as pa
     from pyarrow import csv
 
     given["read_options"] = csv.ReadOptions(block_size=given["read_options"].block_size, use_threads=False)
     try:
-        csv.read_csv(_file(data), **given)
+        csv.read_csv(_file(data, style), **given)
     except pa.ArrowInvalid as error:
         text = str(error)
     found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text)
@@ -203,7 +216,7 @@ def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Mal
             Malformed, printable(text, 160).rstrip("."), advice=f"Repair the file, or say {format_option()}."
         )
     row, wanted, got = (int(part) for part in found.groups())
-    start, last = _row_start(data, row)
+    start, last = _row_start(data, row, style)
     what = f"row {row:,} has {got:,} field{'s' * (got != 1)}, the header has {wanted:,}"
     if last and got < wanted:
         advice = "It is the last row: the file was cut. Fetch or write it again."
@@ -213,15 +226,16 @@ def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Mal
     )
 
 
-def _row_start(data: bytes, row: int) -> tuple[int, bool]:
-    """Where a row starts, counted from 1 with the header, quoted newlines and empty lines left out; is it the last?"""
-    number, start, line, odd = 0, 0, 0, False
-    for end in re.finditer(rb"\r\n|\n|\r|\Z", data):
+def _row_start(data: bytes, row: int, style: Dialect) -> tuple[int, bool]:
+    """Where a row starts, counted from 1 with the header, quoted newlines and lines that are no rows left out; is it the last?"""
+    begin = _begin(data, style)
+    number, start, line, odd = 0, begin, begin, False
+    for end in re.compile(rb"\r\n|\n|\r|\Z").finditer(data, begin):
         odd ^= data.count(b'"', line, end.start()) % 2 == 1
         line = end.end()
         if odd:
             continue
-        number += end.start() > start
+        number += style.one or end.start() > start
         if number >= row:
             break
         start = end.end()
@@ -309,22 +323,6 @@ def _has_leading_zero(data: bytes, style: Dialect) -> bool:
         if np.any((part[zero + 1] >= 0x30) & (part[zero + 1] <= 0x39)):
             return True
     return False
-
-
-def first_row(data: bytes) -> int:
-    r"""Where the header ends: behind its line's end, which may be a lone CR; empty lines before it are passed over.
-
-    >>> first_row(b'a,"b\nc"\n1,2\n'), first_row(b"a,b\r1,2\n"), first_row(b"\r\n\na,b\r\n1,2\r\n")
-    (8, 4, 8)
-    """
-    start, begun, odd = 0, False, 0
-    for end in re.finditer(rb"\r\n|\n|\r", data):
-        begun |= end.start() > start
-        odd ^= data.count(b'"', start, end.start()) % 2
-        if begun and not odd:
-            return end.end()
-        start = end.end()
-    return len(data)
 
 
 def last_row(data: bytes) -> int:

@@ -75,6 +75,9 @@ class Blocks:
             text = encodings.to_utf8(self.source, block, None)
             if not header:
                 header = text[: csvs.first_row(text)]
+                self.style = replace(
+                    self.style, one=csvs.has_one_column(header or text, self.style.delimiter)
+                )
                 yield text
             else:
                 yield header + text
@@ -98,7 +101,9 @@ class Blocks:
                 break
         if limited:
             self.share = self.source.done / max(self.source.size, 1) * (taken - len(rest)) / taken
-        elif rest.strip():
+        elif rest.strip(b"\r\n") or (
+            rest and self.style.one
+        ):  # of tabs alone it is a row of nothing but nulls
             yield rest
 
 

@@ -164,7 +164,8 @@ class Tally:
             Change(_suffixed(path, side), verdict, count, in_, out, at, side)
             for (path, side, verdict), (count, in_, out, at) in self.found.items()
         ]
-        changes.sort(key=lambda change: (-RANK[change.verdict], -change.count))
+        # A row that is missing shifts all others: it is told before what it makes of the columns.
+        changes.sort(key=lambda change: (-RANK[change.verdict], change.side != "rows", -change.count))
         return Comparison(
             verdict=worst(change.verdict for change in changes),
             items_in=items_in,

@@ -1,19 +1,21 @@
 """CSV, as described in RFC 4180 (https://www.rfc-editor.org/rfc/rfc4180), and its kin with other delimiters.
 
-A header line names the columns; types are not written, so every reader guesses.
+A header line names the columns; types are not written, so every reader guesses. A blank line is a
+missing value where there is one column, and with several none of the rows of `tare.read` (`csv_rows`).
 """
 
 from __future__ import annotations
 
 import csv as stdlib_csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from io import BytesIO, StringIO, TextIOWrapper
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
+from uuid import uuid4
 
 from tare.errors import Truncated
-from tare.formats import duck
+from tare.formats import csv_rows, duck
 from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option, Stream
 from tare.formats.columnar import (
     CHUNK_ROWS,
@@ -59,47 +61,69 @@ def _headless(encode: Callable[..., Buffer], empty: Callable[[Any], Any]) -> Cal
 
 def _encode_stdlib(obj: dict[str, list[Any]], *, delimiter: str) -> bytes:
     file = StringIO(newline="")
-    writer = stdlib_csv.writer(file, delimiter=_CHARACTERS[delimiter])
-    writer.writerow(obj)
-    writer.writerows(zip(*obj.values(), strict=True))
+    _write_rows(file, [tuple(obj)], delimiter)
+    _write_rows(file, zip(*obj.values(), strict=True), delimiter, one=len(obj) == 1)
     return file.getvalue().encode()
 
 
-def _decode_stdlib(data: Buffer, *, delimiter: str) -> dict[str, list[str]]:
+def _write_rows(
+    file: StringIO, rows: Iterable[tuple[Any, ...]], delimiter: str, *, one: bool = False
+) -> None:
+    """Rows as lines. Of one column None is a blank line: `csv` writes it like an empty text."""
+    writer = stdlib_csv.writer(file, delimiter=_CHARACTERS[delimiter])
+    if not one:
+        writer.writerows(rows)
+        return
+    for missing, some in groupby(rows, lambda row: row[0] is None):
+        if missing:
+            file.write("\r\n" * sum(1 for _ in some))
+        else:
+            writer.writerows(some)
+
+
+def _decode_stdlib(data: Buffer, *, delimiter: str) -> dict[str, list[Any]]:
     rows = _rows_stdlib(data, delimiter)
     return _columns(next(rows, []), list(rows))
 
 
-def _subset_stdlib(data: Buffer, columns: list[str], *, delimiter: str) -> dict[str, list[str]]:
+def _subset_stdlib(data: Buffer, columns: list[str], *, delimiter: str) -> dict[str, list[Any]]:
     rows = _rows_stdlib(data, delimiter)
     header = next(rows, [])
     places = [header.index(name) for name in columns]
-    return _columns(columns, [[row[place] for place in places] for row in rows if row])
+    return _columns(columns, [[row[place] for place in places] for row in rows])
 
 
-def _part_stdlib(data: Buffer, start: int, count: int, *, delimiter: str) -> dict[str, list[str]]:
+def _part_stdlib(data: Buffer, start: int, count: int, *, delimiter: str) -> dict[str, list[Any]]:
     rows = _rows_stdlib(data, delimiter)
     header = next(rows, [])
-    return _columns(header, list(islice(filter(None, rows), start, start + count)))
+    return _columns(header, list(islice(rows, start, start + count)))
 
 
-def _rows_stdlib(data: Buffer, delimiter: str) -> Iterator[list[str]]:
+def _rows_stdlib(data: Buffer, delimiter: str) -> Iterator[list[Any]]:
     text = str(_not_empty(data), "utf-8-sig")
-    return stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
+    return _rows_of(
+        stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
+    )
 
 
-def _columns(header: list[str], rows: list[list[str]]) -> dict[str, list[str]]:
+def _rows_of(lines: Iterator[list[Any]]) -> Iterator[list[Any]]:
+    """The header and the rows: a blank line is None where there is one column, and none of them elsewhere."""
+    header = next(filter(None, lines), None)
+    if header is None:
+        return
+    yield header
+    yield from (row or [None] for row in lines) if len(header) == 1 else filter(None, lines)
+
+
+def _columns(header: list[str], rows: list[list[Any]]) -> dict[str, list[Any]]:
     if not rows:
         return {name: [] for name in header}
-    rows = [row for row in rows if row]  # a blank line is no row
     if len(set(header)) != len(header):
         raise ValueError("two columns have the same name")
     for number, row in enumerate(rows):
         if len(row) != len(header):
             raise ValueError(f"row {number + 1} has {len(row)} fields, the header {len(header)}")
-    return (
-        dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else _columns(header, [])
-    )
+    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _write_stdlib(obj: dict[str, list[Any]], file: BinaryIO, *, delimiter: str) -> None:
@@ -110,14 +134,14 @@ def _write_stdlib(obj: dict[str, list[Any]], file: BinaryIO, *, delimiter: str) 
         chunk = head + list(islice(rows, CHUNK_ROWS))
         if not chunk:
             return
-        stdlib_csv.writer(part, delimiter=_CHARACTERS[delimiter]).writerows(chunk)
+        _write_rows(part, chunk, delimiter, one=len(obj) == 1)
         file.write(part.getvalue().encode())
         head = []
 
 
-def _read_stdlib(file: BinaryIO, *, delimiter: str) -> Iterator[dict[str, list[str]]]:
+def _read_stdlib(file: BinaryIO, *, delimiter: str) -> Iterator[dict[str, list[Any]]]:
     text = TextIOWrapper(file, "utf-8-sig", newline="")
-    rows = stdlib_csv.reader(text, delimiter=_CHARACTERS[delimiter], strict=True)
+    rows = _rows_of(stdlib_csv.reader(text, delimiter=_CHARACTERS[delimiter], strict=True))
     header = next(rows, None)
     if header is None:
         _not_empty(b"")
@@ -127,7 +151,7 @@ def _read_stdlib(file: BinaryIO, *, delimiter: str) -> Iterator[dict[str, list[s
     text.detach()
 
 
-def _join_stdlib(parts: list[dict[str, list[str]]]) -> dict[str, list[str]]:
+def _join_stdlib(parts: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
     return {name: [value for part in parts for value in part[name]] for name in (parts[0] if parts else ())}
 
 
@@ -136,8 +160,14 @@ def _join_stdlib(parts: list[dict[str, list[str]]]) -> dict[str, list[str]]:
 
 def _encode_pandas(obj: pd.DataFrame, *, delimiter: str, engine: str) -> bytes:
     need_columns(obj)
-    text: str = obj.to_csv(sep=_CHARACTERS[delimiter], index=False)
-    return text.encode()
+    return _text_pandas(obj, delimiter, header=True).encode()
+
+
+def _text_pandas(obj: pd.DataFrame, delimiter: str, *, header: bool) -> str:
+    """Rows as text. A missing value of a column by itself is a blank line: pandas writes it like an empty text."""
+    mark = uuid4().hex[:16] if obj.shape[1] == 1 and obj.iloc[:, 0].hasnans else ""
+    text: str = obj.to_csv(sep=_CHARACTERS[delimiter], index=False, header=header, na_rep=mark)
+    return text.replace(mark, "") if mark else text
 
 
 def _decode_pandas(data: Buffer, *, delimiter: str, engine: str) -> pd.DataFrame:
@@ -160,20 +190,29 @@ def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) 
     # "c" would warn of columns of mixed types by chunk; reading whole types them once.
     memory: dict[str, Any] = {"low_memory": False} if engine == "c" else {}
     read: Any = pd.read_csv
-    frame: pd.DataFrame = read(BytesIO(data), sep=_CHARACTERS[delimiter], engine=engine, **memory, **more)
+    start = csv_rows.one_column_start(data, _CHARACTERS[delimiter])
+    file = BytesIO(memoryview(data)[start or 0 :])
+    if start is not None:
+        more["skip_blank_lines"] = False
+        if engine == "python" and csv_rows.begins_blank(data):
+            more["index_col"] = False  # else it takes a blank first row for a line with the index's name
+    frame: pd.DataFrame = read(file, sep=_CHARACTERS[delimiter], engine=engine, **memory, **more)
     return frame
 
 
 def _write_pandas(obj: pd.DataFrame, file: BinaryIO, *, delimiter: str, engine: str) -> None:
     for start in range(0, max(len(obj), 1), CHUNK_ROWS):
         part = obj.iloc[start : start + CHUNK_ROWS]
-        file.write(part.to_csv(sep=_CHARACTERS[delimiter], index=False, header=start == 0).encode())
+        file.write(_text_pandas(part, delimiter, header=start == 0).encode())
 
 
 def _read_pandas(file: BinaryIO, *, delimiter: str, engine: str) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
-    yield from pd.read_csv(file, sep=_CHARACTERS[delimiter], chunksize=CHUNK_ROWS, low_memory=False)
+    rest, one = csv_rows.opened(file, _CHARACTERS[delimiter])
+    yield from pd.read_csv(
+        rest, sep=_CHARACTERS[delimiter], chunksize=CHUNK_ROWS, low_memory=False, skip_blank_lines=not one
+    )
 
 
 def _join_pandas(parts: list[pd.DataFrame]) -> pd.DataFrame:
@@ -190,39 +229,46 @@ def _encode_pyarrow(obj: pa.Table, *, delimiter: str, newlines: bool) -> bytes:
 
 
 def _decode_pyarrow(data: Buffer, *, delimiter: str, newlines: bool) -> pa.Table:
-    import pyarrow as pa
     from pyarrow import csv
 
-    source: Any = pa.BufferReader(_not_empty(data))
-    table = csv.read_csv(source, parse_options=_parse_options(delimiter, newlines))
+    source, parse = _source_pyarrow(data, delimiter, newlines)
+    table = csv.read_csv(source, parse_options=parse)
     _ = table.column_names  # raises if they are not UTF-8, which Arrow does not look at
     return table
 
 
 def _subset_pyarrow(data: Buffer, columns: list[str], *, delimiter: str, newlines: bool) -> pa.Table:
-    import pyarrow as pa
     from pyarrow import csv
 
     convert = csv.ConvertOptions(include_columns=columns)
-    parse = _parse_options(delimiter, newlines)
-    source: Any = pa.BufferReader(_not_empty(data))
+    source, parse = _source_pyarrow(data, delimiter, newlines)
     return csv.read_csv(source, parse_options=parse, convert_options=convert)
 
 
 def _part_pyarrow(data: Buffer, start: int, count: int, *, delimiter: str, newlines: bool) -> pa.Table:
-    import pyarrow as pa
     from pyarrow import csv
 
     read = csv.ReadOptions(skip_rows_after_names=start)
-    source: Any = pa.BufferReader(_not_empty(data))
-    with csv.open_csv(source, read_options=read, parse_options=_parse_options(delimiter, newlines)) as reader:
+    source, parse = _source_pyarrow(data, delimiter, newlines)
+    with csv.open_csv(source, read_options=read, parse_options=parse) as reader:
         return run_of_rows(batches(reader), 0, count)
 
 
-def _parse_options(delimiter: str, newlines: bool) -> pa_csv.ParseOptions:
+def _source_pyarrow(data: Buffer, delimiter: str, newlines: bool) -> tuple[Any, pa_csv.ParseOptions]:
+    """The text as pyarrow reads it, and how."""
+    import pyarrow as pa
+
+    start = csv_rows.one_column_start(_not_empty(data), _CHARACTERS[delimiter])
+    source = pa.BufferReader(memoryview(data)[start or 0 :])
+    return source, _parse_options(delimiter, newlines, one=start is not None)
+
+
+def _parse_options(delimiter: str, newlines: bool, *, one: bool) -> pa_csv.ParseOptions:
     from pyarrow import csv
 
-    return csv.ParseOptions(delimiter=_CHARACTERS[delimiter], newlines_in_values=newlines)
+    return csv.ParseOptions(
+        delimiter=_CHARACTERS[delimiter], newlines_in_values=newlines, ignore_empty_lines=not one
+    )
 
 
 def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) -> None:
@@ -235,7 +281,8 @@ def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) 
 def _read_pyarrow(file: BinaryIO, *, delimiter: str, newlines: bool) -> Iterator[pa.Table]:
     from pyarrow import csv
 
-    with csv.open_csv(file, parse_options=_parse_options(delimiter, newlines)) as reader:
+    rest, one = csv_rows.opened(file, _CHARACTERS[delimiter])
+    with csv.open_csv(rest, parse_options=_parse_options(delimiter, newlines, one=one)) as reader:
         yield from batches(reader)
 
 

@@ -131,7 +131,7 @@ def _csv_pyarrow(table: Any) -> Any:
     convert = csv.ConvertOptions(
         column_types=table.schema, strings_can_be_null=True, quoted_strings_can_be_null=False
     )
-    parse = csv.ParseOptions(newlines_in_values=True)
+    parse = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=table.num_columns > 1)
     source: Any = pa.BufferReader(sink.getvalue())
     return csv.read_csv(source, convert_options=convert, parse_options=parse)
 

@@ -41,13 +41,15 @@ def read_csv_range(
     if len(delimiter) != 1 or len(decimal) != 1:
         raise UsageError(f"{name}: options.delimiter and options.decimal are one character each")
 
+    one = len(schema) == 1  # then a blank line is a row
+
     def batches() -> Iterator[pa.RecordBatch]:
         if first >= end:
             return
         with open_plain(path) as file:
             for at, block in line_blocks(file, first, end):
-                if block.strip():
-                    style = csvs.Dialect(delimiter, b'"' in block, decimal)
+                if block.strip(b"\r\n") or one:
+                    style = csvs.Dialect(delimiter, b'"' in block, decimal, one)
                     yield from _rows(block, style, schema, name, at).to_batches(_BATCH_ROWS)
 
     return schema, batches()
@@ -100,7 +102,7 @@ def _fault(block: bytes, style: csvs.Dialect, schema: pa.Schema, said: str) -> t
     while len(lines) > 1:
         half = b"".join(lines[: len(lines) // 2])
         try:
-            if half.strip():
+            if half.strip(b"\r\n") or style.one:
                 _parsed(half, style, schema)
             first += len(half)
             lines = lines[len(lines) // 2 :]

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from conftest import need
 from node_worker import PACKAGES, SCRIPT, load_table, node_worker
 
+import tare
 from tare.cli.codecs import command as codecs
 from tare.codec import Codec
 from tare.errors import WorkerError
@@ -114,6 +115,22 @@ def test_what_comes_back_of_a_table(node: Worker, tmp_path: Path, codec: str) ->
     assert ask(node, "prepare", codec=codec)["items"] == 3
     assert changes(node, codec) == KEPT_OF_TABLE[codec]
     assert ask(node, "run", what="decode", batch=2)["items"] == 3
+
+
+@pytest.mark.parametrize("values", [[1.5, None, 2.5, None], [None, 1.5], [None, None]])
+def test_one_column_of_csv_keeps_its_blank_lines(
+    node: Worker, tmp_path: Path, values: list[float | None]
+) -> None:
+    """What Papa Parse writes, the last line with its end, and what another wrote."""
+    table, codec = pa.table({"v": pa.array(values, pa.float64())}), "csv:node-papaparse"
+    load_table(node, tmp_path / "table.arrow", table)
+    ask(node, "prepare", codec=codec)
+    assert changes(node, codec) == {}
+    ask(node, "run", what="write", codec=codec, path=str(tmp_path / "file.csv"), batch=1)
+    assert tare.read(tmp_path / "file.csv")["v"].to_pylist() == values
+    (tmp_path / "one.csv").write_bytes(Codec.parse("csv:pyarrow").encode(table))
+    ask(node, "prepare", codec=codec, encoded=str(tmp_path / "one.csv"))
+    assert changes(node, codec) == {}
 
 
 PARQUET = pa.table({

@@ -76,7 +76,8 @@ def test_bare_missing_values_are_null_and_quoted_ones_text(tmp_path):
         (b'a,b\r\n1,"x,\ny"\r\n', {"a": [1], "b": ["x,\ny"]}),
         (b"\xef\xbb\xbfa,b\n1,2\n", {"a": [1], "b": [2]}),
         (b'a,b\n1,"x ""q"" y"\n', {"a": [1], "b": ['x "q" y']}),
-        (b"a\n1\n\n2\n", {"a": [1, 2]}),
+        (b"a\n1\n\n2\n", {"a": [1, None, 2]}),
+        (b"a,b\n1,3\n\n2,4\n", {"a": [1, 2], "b": [3, 4]}),
     ],
 )
 def test_dialects_are_told(text, expected, tmp_path):

@@ -43,6 +43,12 @@ function typed(columns, writer) {
   return { columnData: columns.map(({ name, data }) => ({ name, data })), schema: writer.schemaFromColumnData({ columnData, schemaOverrides }) };
 }
 
+// Whether a header names one column: then a blank line is a row whose value is missing.
+function hasOneColumn(text) {
+  const [, header] = /^[\r\n]*((?:"[^"]*"|[^"\r\n])*)/.exec(text);
+  return !/[,;|\t\x1e\x1f]/.test(header.replace(/"[^"]*"/g, ""));
+}
+
 export const TABLES = [
   {
     id: "arrow:node-arrow", packages: ["apache-arrow"], kinds: ["table"], form: "arrow", options: { form: ["file", "stream"] },
@@ -56,9 +62,15 @@ export const TABLES = [
   {
     id: "csv:node-papaparse", packages: ["papaparse"], kinds: ["table"], form: "plain", options: { types: ["guess", "text"] },
     setup: ([papa], { types }) => ({
-      encode: (rows) => Buffer.from(papa.unparse(rows)),
+      encode: (rows) => {
+        const text = papa.unparse(rows);
+        // The last line has no end: a missing value by itself would be no line.
+        return Buffer.from(rows.length && Object.keys(rows[0]).length === 1 ? `${text}\r\n` : text);
+      },
       decode: (bytes) => {
-        const found = papa.parse(bytes.toString("utf8"), { header: true, dynamicTyping: types === "guess", skipEmptyLines: true });
+        const text = bytes.toString("utf8"), one = hasOneColumn(text);
+        const lines = one ? text.replace(/^[\r\n]+/, "").replace(/(\r\n|\r|\n)$/, "") : text;
+        const found = papa.parse(lines, { header: true, dynamicTyping: types === "guess", skipEmptyLines: !one });
         // One column has no delimiter to be found: Papa Parse takes the comma, and lists that among its errors.
         const error = found.errors.find(({ code }) => code !== "UndetectableDelimiter");
         if (error) throw new Error(`row ${error.row}: ${error.message}`);

@@ -137,13 +137,23 @@ csv_write <- function(x, con, o) {
   }
 }
 
-csv_table <- function(lines) utils::read.csv(text = lines, check.names = FALSE, encoding = "UTF-8")
+# Whether a header names one column: then a blank line is a row whose value is missing.
+one_column <- function(header) {
+  if (!length(header)) return(FALSE)
+  !grepl("[\",]", gsub("\"[^\"]*\"", "", header[[1L]], useBytes = TRUE), useBytes = TRUE)
+}
+
+csv_table <- function(lines) {
+  utils::read.csv(text = lines, check.names = FALSE, encoding = "UTF-8", blank.lines.skip = !one_column(lines))
+}
 
 csv_read <- function(con, o) {
   if (o$tables == "one") {
     # read.csv pushes lines back, which a binary connection does not take.
     if (summary(con)$text != "text") return(csv_table(readLines(con)))
-    return(utils::read.csv(con, check.names = FALSE, encoding = "UTF-8"))
+    header <- readLines(con, 1L)
+    pushBack(header, con)
+    return(utils::read.csv(con, check.names = FALSE, encoding = "UTF-8", blank.lines.skip = !one_column(header)))
   }
   found <- list()
   while (length(head <- readLines(con, 1L))) {

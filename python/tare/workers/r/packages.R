@@ -76,19 +76,26 @@ codec("msgpack:r-msgpackr", "msgpackR",
 
 # --- tables ---------------------------------------------------------------------------------
 
+.skips_blank <- function(path) !one_column(readLines(path, 1L, warn = FALSE))
+
+.first_line <- function(data) rawToChar(data[seq_len(match(as.raw(10L), data, length(data) + 1L) - 1L)])
+
 codec("csv:r-readr", "readr", kinds = "table", threaded = TRUE,
       setup = function(threads) options(readr.num_threads = threads, readr.show_progress = FALSE),
       encode = function(x, o) readr::format_csv(x),
-      decode = function(data, o) readr::read_csv(I(data), show_col_types = FALSE, progress = FALSE, lazy = FALSE),
+      decode = function(data, o) readr::read_csv(I(data), show_col_types = FALSE, progress = FALSE, lazy = FALSE,
+          skip_empty_rows = !one_column(.first_line(data))),
       by_path = function(o) TRUE,
       write_file = function(x, path, o) readr::write_csv(x, path, progress = FALSE),
-      read_file = function(path, o) readr::read_csv(path, show_col_types = FALSE, progress = FALSE, lazy = FALSE))
+      read_file = function(path, o) readr::read_csv(path, show_col_types = FALSE, progress = FALSE, lazy = FALSE,
+          skip_empty_rows = .skips_blank(path)))
 
 codec("csv:r-vroom", "vroom", kinds = "table", threaded = TRUE,
       setup = function(threads) options(vroom.threads = threads),
       encode = no_memory("vroom"), decode = no_memory("vroom"), by_path = function(o) TRUE,
       write_file = function(x, path, o) vroom::vroom_write(x, path, delim = ",", progress = FALSE),
-      read_file = function(path, o) vroom::vroom(path, delim = ",", show_col_types = FALSE, progress = FALSE, altrep = FALSE))
+      read_file = function(path, o) vroom::vroom(path, delim = ",", show_col_types = FALSE, progress = FALSE,
+          altrep = FALSE, skip_empty_rows = .skips_blank(path)))
 
 codec("csv:r-data.table", "data.table", kinds = "table", threaded = TRUE,
       setup = function(threads) data.table::setDTthreads(threads),
@@ -104,7 +111,7 @@ codec("csv:r-data.table", "data.table", kinds = "table", threaded = TRUE,
 codec("csv:r-arrow", "arrow", kinds = "table", threaded = TRUE, setup = .arrow_ready,
       encode = no_memory("write_csv_arrow"), decode = no_memory("read_csv_arrow"), by_path = function(o) TRUE,
       write_file = function(x, path, o) arrow::write_csv_arrow(x, path),
-      read_file = function(path, o) as.data.frame(arrow::read_csv_arrow(path)))
+      read_file = function(path, o) as.data.frame(arrow::read_csv_arrow(path, skip_empty_rows = .skips_blank(path))))
 
 codec("parquet:r-arrow", "arrow", kinds = "table", threaded = TRUE, setup = .arrow_ready,
       options = list(compression = c("snappy", "zstd", "gzip", "uncompressed")),
