@@ -73,6 +73,7 @@ Figures, from a record's samples
     analysis        one figure for each operation of each case
     growth          the fit of a growth curve
     curves          the growth curves of a record
+    copied          whether reading did its work: no values come sooner than a copy of the bytes
     derive          all of this in one block: ``derived``
 
 The verdict
