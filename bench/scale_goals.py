@@ -105,7 +105,7 @@ def unit_files() -> Path:
     def seconds(rows: int) -> float:
         write(folder() / "trial.ndjson", 0, rows)
         began = time.process_time()
-        io.convert(folder() / "trial.ndjson", folder() / "trial.parquet", force=True, sync=False)
+        io.convert(folder() / "trial.ndjson", folder() / "trial.parquet", sync=False)
         return time.process_time() - began
 
     seconds(SIZE.unit_rows)  # what is loaded once
