@@ -93,23 +93,16 @@ def packed_files() -> Path:
 @functools.cache
 def unit_files() -> Path:
     """Files that take at least half a second of one core of this machine each."""
-    from tare import io
-
-    where = folder() / "units"
-    where.mkdir()
+    where, trial = folder() / "units", folder() / "trial"
     lines = flights().split(b"\n")
 
     def write(to: Path, start: int, rows: int) -> None:
+        to.parent.mkdir(exist_ok=True)
         to.write_bytes(b"\n".join(lines[start : start + rows]) + b"\n")
 
-    def seconds(rows: int) -> float:
-        write(folder() / "trial.ndjson", 0, rows)
-        began = time.process_time()
-        io.convert(folder() / "trial.ndjson", folder() / "trial.parquet", sync=False)
-        return time.process_time() - began
-
-    seconds(SIZE.unit_rows)  # what is loaded once
-    one = min(seconds(SIZE.unit_rows) for _ in range(3))
+    write(trial / "u.ndjson", 0, SIZE.unit_rows)
+    _run(trial, "inline", 1)  # what is loaded once
+    one = min(_run(trial, "inline", 1).seconds for _ in range(3))
     rows = max(SIZE.unit_rows, int(SIZE.unit_rows * SIZE.unit_seconds / one))
     for n in range(SIZE.units):
         write(where / f"u{n:02}.ndjson", n * 7 % max(1, len(lines) - rows), rows)
