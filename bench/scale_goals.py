@@ -34,8 +34,8 @@ class Size:
     turns: int = 3
     large: int = int(float(os.environ.get("TARE_SCALE_GB", "5")) * 1e9)
     units: int = 40
-    unit_rows: int = 84_000
-    unit_seconds: float = 0.55
+    unit_bytes: int = 26_000_000
+    unit_seconds: float = 0.5
     again: int = 10_000
     many: int = 1_000_000
     objects: int = 100_000
@@ -46,7 +46,7 @@ SIZE = Size()
 
 def quick() -> None:
     """Little of everything; what comes out says nothing about speed."""
-    SIZE.turns, SIZE.large, SIZE.units, SIZE.unit_rows, SIZE.unit_seconds = 1, 100_000_000, 4, 2000, 0
+    SIZE.turns, SIZE.large, SIZE.units, SIZE.unit_bytes, SIZE.unit_seconds = 1, 100_000_000, 4, 600_000, 0
     SIZE.again, SIZE.many, SIZE.objects = 200, 5000, 200
 
 
@@ -92,20 +92,20 @@ def packed_files() -> Path:
 
 @functools.cache
 def unit_files() -> Path:
-    """Files that take at least half a second of one core of this machine each."""
-    where, trial = folder() / "units", folder() / "trial"
-    lines = flights().split(b"\n")
+    """Files that take at least half a second of one core of this machine each: one file by many names."""
+    where, trial, size = folder() / "units", folder() / "trial", SIZE.unit_bytes
+    trial.mkdir()
 
-    def write(to: Path, start: int, rows: int) -> None:
-        to.parent.mkdir(exist_ok=True)
-        to.write_bytes(b"\n".join(lines[start : start + rows]) + b"\n")
+    def seconds() -> float:
+        text = flights() * -(-size // len(flights()))
+        (trial / "u.ndjson").write_bytes(text[: text.rfind(b"\n", 0, size) + 1])
+        return min(_run(trial, "inline", 1).seconds for _ in range(3))
 
-    write(trial / "u.ndjson", 0, SIZE.unit_rows)
-    _run(trial, "inline", 1)  # what is loaded once
-    one = min(_run(trial, "inline", 1).seconds for _ in range(3))
-    rows = max(SIZE.unit_rows, int(SIZE.unit_rows * SIZE.unit_seconds / one))
+    while seconds() < SIZE.unit_seconds:
+        size = size * 5 // 4
+    where.mkdir()
     for n in range(SIZE.units):
-        write(where / f"u{n:02}.ndjson", n * 7 % max(1, len(lines) - rows), rows)
+        os.link(trial / "u.ndjson", where / f"u{n:02}.ndjson")
     return where
 
 
