@@ -121,7 +121,9 @@ def keep(name: str, definition: dict[str, Any], module: Any, rows: list[dict[str
     """Write the record: machine, versions, every goal."""
     from importlib import metadata
 
-    from tare._tare import __commit__, __version__
+    from experiment_commits import commit_of
+
+    from tare._tare import __version__
     from tare.measure.machine import describe_machine
 
     machine = describe_machine(None)
@@ -138,7 +140,7 @@ def keep(name: str, definition: dict[str, Any], module: Any, rows: list[dict[str
         "bench": name,
         "question": definition["question"],
         "at": today.isoformat(timespec="seconds"),
-        "tare": f"{__version__} ({__commit__})",
+        "tare": f"{__version__} ({commit_of(HERE.parent) or 'commit unknown'})",
         "machine": machine,
         "libraries": {d.name: d.version for d in metadata.distributions() if d.name in LIBRARIES},
         **(module.about() if hasattr(module, "about") else {}),
