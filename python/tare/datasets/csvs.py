@@ -19,7 +19,7 @@ from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import check_columns
 from tare.errors import Malformed, Truncated
-from tare.formats.csv_rows import blank_start, first_row, has_one_column
+from tare.formats.csv_rows import DELIMITERS, blank_start, first_row, has_one_column, header_of, uncut
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,6 @@ __all__ = [
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 KEPT = "numbers with leading zeros, or with more digits than fit a number, are kept as text"
-_DELIMITERS = (",", "\t", ";", "|")
 _MAX_EXACT = 2.0**53
 _ONE_BLOCK_BYTES = 2 << 20
 _MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
@@ -135,7 +134,9 @@ def dialect(data: bytes) -> Dialect:
         count, lines_with_it = counts.most_common(1)[0] if counts else (0, 0)
         return (lines_with_it / len(lines) if count else 0.0, count)
 
-    best = max(_DELIMITERS, key=score)
+    # Two columns have a delimiter in their header too; what stands in values alone is part of them.
+    header = header_of(data)
+    best = max((one for one in DELIMITERS if not has_one_column(header, one)), key=score, default=",")
     delimiter = best if score(best)[1] else ","
     decimal = (
         "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
@@ -179,6 +180,8 @@ def _read(
     from pyarrow import csv
 
     given = options(style, types, columns, len(data))
+    if style.quoted:
+        given["read_options"].block_size = uncut(data, _begin(data, style), given["read_options"].block_size)
     given["memory_pool"] = pa.system_memory_pool()  # the one that gives freed blocks back to the system
     try:
         return csv.read_csv(_file(data, style), **given)

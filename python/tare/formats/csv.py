@@ -194,7 +194,7 @@ def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) 
     file = BytesIO(memoryview(data)[start or 0 :])
     if start is not None:
         more["skip_blank_lines"] = False
-        if engine == "python" and csv_rows.begins_blank(data):
+        if engine == "python":
             more["index_col"] = False  # else it takes a blank first row for a line with the index's name
     frame: pd.DataFrame = read(file, sep=_CHARACTERS[delimiter], engine=engine, **memory, **more)
     return frame
@@ -231,8 +231,8 @@ def _encode_pyarrow(obj: pa.Table, *, delimiter: str, newlines: bool) -> bytes:
 def _decode_pyarrow(data: Buffer, *, delimiter: str, newlines: bool) -> pa.Table:
     from pyarrow import csv
 
-    source, parse = _source_pyarrow(data, delimiter, newlines)
-    table = csv.read_csv(source, parse_options=parse)
+    source, parse, read = _source_pyarrow(data, delimiter, newlines)
+    table = csv.read_csv(source, parse_options=parse, read_options=read)
     _ = table.column_names  # raises if they are not UTF-8, which Arrow does not look at
     return table
 
@@ -241,26 +241,32 @@ def _subset_pyarrow(data: Buffer, columns: list[str], *, delimiter: str, newline
     from pyarrow import csv
 
     convert = csv.ConvertOptions(include_columns=columns)
-    source, parse = _source_pyarrow(data, delimiter, newlines)
-    return csv.read_csv(source, parse_options=parse, convert_options=convert)
+    source, parse, read = _source_pyarrow(data, delimiter, newlines)
+    return csv.read_csv(source, parse_options=parse, read_options=read, convert_options=convert)
 
 
 def _part_pyarrow(data: Buffer, start: int, count: int, *, delimiter: str, newlines: bool) -> pa.Table:
     from pyarrow import csv
 
-    read = csv.ReadOptions(skip_rows_after_names=start)
-    source, parse = _source_pyarrow(data, delimiter, newlines)
+    source, parse, read = _source_pyarrow(data, delimiter, newlines)
+    read.skip_rows_after_names = start
     with csv.open_csv(source, read_options=read, parse_options=parse) as reader:
         return run_of_rows(batches(reader), 0, count)
 
 
-def _source_pyarrow(data: Buffer, delimiter: str, newlines: bool) -> tuple[Any, pa_csv.ParseOptions]:
+def _source_pyarrow(
+    data: Buffer, delimiter: str, newlines: bool
+) -> tuple[Any, pa_csv.ParseOptions, pa_csv.ReadOptions]:
     """The text as pyarrow reads it, and how."""
     import pyarrow as pa
+    from pyarrow import csv
 
     start = csv_rows.one_column_start(_not_empty(data), _CHARACTERS[delimiter])
     source = pa.BufferReader(memoryview(data)[start or 0 :])
-    return source, _parse_options(delimiter, newlines, one=start is not None)
+    read = csv.ReadOptions()
+    if newlines:
+        read.block_size = csv_rows.uncut(data, start or 0, read.block_size or 1 << 20)
+    return source, _parse_options(delimiter, newlines, one=start is not None), read
 
 
 def _parse_options(delimiter: str, newlines: bool, *, one: bool) -> pa_csv.ParseOptions:
@@ -281,7 +287,7 @@ def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) 
 def _read_pyarrow(file: BinaryIO, *, delimiter: str, newlines: bool) -> Iterator[pa.Table]:
     from pyarrow import csv
 
-    rest, one = csv_rows.opened(file, _CHARACTERS[delimiter])
+    rest, one = csv_rows.opened(file, _CHARACTERS[delimiter], whole_ends=newlines)
     with csv.open_csv(rest, parse_options=_parse_options(delimiter, newlines, one=one)) as reader:
         yield from batches(reader)
 

@@ -6,31 +6,55 @@ In a CSV of several columns a blank line is no row. Blank lines before the heade
 
 from __future__ import annotations
 
+import functools
 import io
 import re
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from tare.formats.base import Buffer
 
-__all__ = ["BOM", "begins_blank", "blank_start", "first_row", "has_one_column", "one_column_start", "opened"]
+__all__ = [
+    "BOM",
+    "DELIMITERS",
+    "blank_start",
+    "first_row",
+    "has_one_column",
+    "header_of",
+    "one_column_start",
+    "opened",
+    "uncut",
+]
 
 BOM = b"\xef\xbb\xbf"
+DELIMITERS = (",", "\t", ";", "|")
+_TRIES = 1000
 _LEAST_HEADER_BYTES, _MOST_HEADER_BYTES = 4 << 10, 4 << 20
 
 
-def first_row(data: bytes) -> int:
+@functools.cache
+def _tokens(delimiters: tuple[str, ...]) -> re.Pattern[bytes]:
+    """Quoted fields, and line ends outside of them. A quote within a field is a character like others."""
+    begins = re.escape("".join(delimiters).encode()) + rb"\r\n"
+    return re.compile(rb"(?:(?<=[" + begins + rb'])|\A)"[^"]*(?:""[^"]*)*(?:"|\Z)|\r\n|\n|\r')
+
+
+def first_row(data: bytes, delimiters: tuple[str, ...] = DELIMITERS) -> int:
     r"""Where the header ends: behind its line's end, which may be a lone CR; empty lines before it are passed over.
 
     >>> first_row(b'a,"b\nc"\n1,2\n'), first_row(b"a,b\r1,2\n"), first_row(b"\r\n\na,b\r\n1,2\r\n")
     (8, 4, 8)
+    >>> first_row(b'5" pipe\n"1,0"\n')
+    8
     """
-    start, begun, odd = len(BOM) if data.startswith(BOM) else 0, False, 0
-    for end in re.finditer(rb"\r\n|\n|\r", data):
-        begun |= end.start() > start
-        odd ^= data.count(b'"', start, end.start()) % 2
-        if begun and not odd:
-            return end.end()
-        start = end.end()
+    at = len(BOM) if data.startswith(BOM) else 0
+    line, begun = 0, False
+    for token in _tokens(delimiters).finditer(data[at:]):
+        if token[0].startswith(b'"'):
+            begun = True
+        elif begun or token.start() > line:
+            return at + token.end()
+        else:
+            line = token.end()
     return len(data)
 
 
@@ -44,7 +68,7 @@ def blank_start(data: bytes) -> int:
     return found.end() if found else 0
 
 
-def has_one_column(data: bytes, delimiter: str) -> bool:
+def has_one_column(data: Buffer, delimiter: str) -> bool:
     r"""Whether the header names one column.
 
     Args:
@@ -54,8 +78,9 @@ def has_one_column(data: bytes, delimiter: str) -> bool:
     >>> has_one_column(b'"a,b"\n1\n', ","), has_one_column(b"\na,b\n1,2\n", ","), has_one_column(b"v", ",")
     (True, False, True)
     """
-    header = data[: first_row(data)]
-    return delimiter.encode() not in re.sub(rb'"[^"]*"', b"", header)
+    header = header_of(data, (delimiter,))
+    fields = _tokens((delimiter,)).sub(b"", header[len(BOM) if header.startswith(BOM) else 0 :])
+    return delimiter.encode() not in fields
 
 
 def one_column_start(data: Buffer, delimiter: str) -> int | None:
@@ -64,35 +89,47 @@ def one_column_start(data: Buffer, delimiter: str) -> int | None:
     >>> one_column_start(b"\nv\n1\n", ","), one_column_start(b"v,w\n1,2\n", ",")
     (1, None)
     """
-    header = _header(data)
-    return blank_start(header) if has_one_column(header, delimiter) else None
+    return blank_start(header_of(data)) if has_one_column(data, delimiter) else None
 
 
-def _header(data: Buffer) -> bytes:
-    """The header with its line's end, and blank lines before it."""
+def header_of(data: Buffer, delimiters: tuple[str, ...] = DELIMITERS) -> bytes:
+    """The header with its line's end, and blank lines before it; of one that does not end in 4 MiB so much."""
     size = _LEAST_HEADER_BYTES
-    while size < min(len(data), _MOST_HEADER_BYTES) and first_row(bytes(memoryview(data)[:size])) >= size - 1:
+    while (
+        size < min(len(data), _MOST_HEADER_BYTES)
+        and first_row(bytes(memoryview(data)[:size]), delimiters) >= size - 1
+    ):
         size *= 4
     head = bytes(memoryview(data)[:size])
-    return head[: first_row(head)]
+    return head[: first_row(head, delimiters)]
 
 
-def begins_blank(data: Buffer) -> bool:
-    r"""Whether the first line behind the header is blank.
+def uncut(data: Buffer, begin: int, size: int) -> int:
+    r"""A size of blocks, none of which ends between CR and LF: pyarrow leaves out an LF that begins one, in quotes too.
 
-    >>> begins_blank(b"v\n\n1\n"), begins_blank(b"v\r\n1\r\n\r\n")
-    (True, False)
+    Args:
+        data: The text.
+        begin: Where its first block begins.
+        size: The least size.
+
+    >>> uncut(b'v\r\n"a\r\nb"\r\n', 0, 6), uncut(b'v\r\n"a\r\nb"\r\n', 0, 4)
+    (7, 4)
     """
-    end = len(_header(data))
-    return bytes(memoryview(data)[end : end + 1]) in (b"\r", b"\n")
+    view = memoryview(data)
+    for more in range(_TRIES):
+        places = range(begin + size + more, len(view), size + more)
+        if not any(view[at - 1] == 13 and view[at] == 10 for at in places):
+            return size + more
+    return len(view) + 1
 
 
-def opened(file: BinaryIO, delimiter: str) -> tuple[BinaryIO, bool]:
+def opened(file: BinaryIO, delimiter: str, *, whole_ends: bool = False) -> tuple[BinaryIO, bool]:
     """A file that is read once, from its header on, and whether that names one column.
 
     Args:
         file: Where it is read from; it need not be seekable.
         delimiter: What stands between fields.
+        whole_ends: Whether no read ends between CR and LF: see `uncut`.
 
     Returns:
         A file of the same bytes, but blank lines before the header of one column, and whether it is one.
@@ -104,8 +141,8 @@ def opened(file: BinaryIO, delimiter: str) -> tuple[BinaryIO, bool]:
         if not part or first_row(head) < len(head):
             break
     start = one_column_start(head, delimiter)
-    rest = cast(BinaryIO, io.BufferedReader(_Behind(head[start or 0 :], file)))
-    return rest, start is not None
+    rest = io.BufferedReader(_Behind(head[start or 0 :], file))
+    return cast(BinaryIO, _Uncut(rest) if whole_ends else rest), start is not None
 
 
 class _Behind(io.RawIOBase):
@@ -131,3 +168,27 @@ class _Behind(io.RawIOBase):
         self._head = self._head[len(data) :] if self._head else self._head
         into[: len(data)] = data
         return len(data)
+
+
+class _Uncut(io.RawIOBase):
+    """A file of which no read ends with a CR, but the last.
+
+    Args:
+        file: The file; a read gives all that was asked for, if so much is left.
+    """
+
+    def __init__(self, file: io.BufferedReader[Any]) -> None:
+        self._file = file
+        self._held = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        """So many bytes, or fewer."""
+        wanted = -1 if size is None or size < 0 else max(size, 2) - len(self._held)
+        data, self._held = self._held + self._file.read(wanted), b""
+        if len(data) > 1 and data.endswith(b"\r") and self._file.peek(1):
+            data, self._held = data[:-1], data[-1:]
+        return data

@@ -295,3 +295,26 @@ def test_a_table_without_rows_of_any_type(kind: Any, tmp_path: Any) -> None:
     with ipc.new_file(tmp_path / "x.arrow", pa.schema([pa.field("k", kind)])):
         pass
     assert len(open_dataset(tmp_path / "x.arrow").hash()) == 64
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.dictionary(pa.int32(), pa.string()), pa.list_(pa.dictionary(pa.int8(), pa.string()))]
+)
+def test_a_table_without_rows_has_one_hash(kind: Any) -> None:
+    """With no chunk, with an empty one, and with several."""
+    schema = pa.schema({"c": kind})
+    none = pa.Table.from_batches([], schema)
+    empty = pa.RecordBatch.from_pylist([], schema)
+    assert (
+        len(
+            {
+                hash_table(one)
+                for one in (
+                    none,
+                    pa.Table.from_batches([empty], schema),
+                    pa.Table.from_batches([empty] * 3, schema),
+                )
+            }
+        )
+        == 1
+    )

@@ -13,6 +13,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import need
 from pyarrow import csv, parquet
 
 import tare
@@ -321,9 +322,9 @@ def test_the_header_of_a_stream_is_read_once() -> None:
         assert rest.read() == (text.lstrip(b"\n") if one else text)
 
 
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
 def test_r_counts_the_same_rows(tmp_path: Path) -> None:
     """What R itself reads, where blank lines are kept; so it is of the last line."""
+    need(shutil.which("Rscript") is not None, "no program Rscript")
     for name, text in TEXTS.items():
         if name == "before the header":
             continue
@@ -338,3 +339,52 @@ def test_polars_counts_the_same_rows() -> None:
     for name, text in TEXTS.items():
         if name != "lone cr":
             assert pl.read_csv(text).height == tare.read(io.BytesIO(text), format="csv").num_rows
+
+
+def test_a_quote_in_the_name_of_a_column_is_a_character(tmp_path: Path) -> None:
+    """It opens nothing: only a quote that begins a field does."""
+    path = tmp_path / "inch.csv"
+    path.write_bytes(b'5" pipe\n"1,0"\n\n3\n')
+    assert tare.read(path).to_pydict() == {'5" pipe': ["1,0", None, "3"]}
+    assert csv_rows.first_row(b'\xef\xbb\xbf"a\n""b"\r\n1\r\n') == 12
+    assert csvs.dialect(b'5" pipe,n\n1,2\n').delimiter == ","
+
+
+@pytest.mark.parametrize("lines", [3, 20])
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", ","])
+def test_what_the_header_does_not_have_separates_nothing(tmp_path: Path, delimiter: str, lines: int) -> None:
+    table = pa.table({"v": [f"a{delimiter}b"] * lines})
+    for codec in LIBRARIES:
+        path = tmp_path / f"{codec.partition(':')[2]}.csv"
+        path.write_bytes(tare.encode(table, codec))
+        assert tare.read(path).equals(table), codec
+
+
+@pytest.mark.parametrize("start", [0, 1, 2, 4])
+@pytest.mark.parametrize("codec", [one for one in CODECS if one != "csv:pandas,engine=pyarrow"])
+def test_a_part_may_begin_at_a_blank_line(codec: str, start: int) -> None:
+    data = b"v\n1\n2\n\n4\n\n6\n"
+    parsed = tare.Codec.parse(codec)
+    found = parsed.library.rows(data, start, 3, **parsed.options)  # type: ignore[misc]
+    assert values_of(found) == ["1", "2", None, "4", None, "6"][start : start + 3]
+
+
+@pytest.mark.parametrize("ends", [b"\r\n", b"\n"])
+def test_line_ends_within_quotes_stay_wherever_a_block_ends(tmp_path: Path, ends: bytes) -> None:
+    """Pyarrow leaves out a line feed that begins a block of its own, behind a carriage return."""
+    row = b'"aaaaaaaaaa\r\nb",1' + ends
+    text = bytearray(b"v,w" + ends)
+    text += row * (((1 << 20) - 20 - len(text)) // len(row))
+    text += b'"' + b"x" * ((1 << 20) - 2 - len(text)) + b'\r\nZ",2' + ends
+    assert text[(1 << 20) - 1 : (1 << 20) + 1] == b"\r\n"
+    text += row * ((3 << 20) // len(row) - len(text) // len(row))
+    path = tmp_path / "quoted.csv"
+    path.write_bytes(text)
+    codec = tare.Codec.parse("csv:pyarrow,newlines=true")
+    with path.open("rb") as file:
+        streamed = codec.reader("table")(file)
+    some = codec.library.subset(bytes(text), ["v"], **codec.options)  # type: ignore[misc]
+    for found in (tare.read(path), codec.decode(bytes(text)), some, streamed):
+        values = kinds.convert(found, "arrow")["v"].to_pylist()
+        assert len(values) == text.count(b"\r\n" if ends == b"\n" else b'",')
+        assert all("\r\n" in one for one in values)

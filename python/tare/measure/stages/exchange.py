@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["measure_exchange"]
 
 _OWN_BYTES = 16 << 20
+_NOTHING = "nothing was exchanged"
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,17 @@ def _rounds(settings: Settings, codecs: list[str]) -> tuple[list[str], list[list
 
 
 def _merge(found: dict[str, Any], made: dict[str, Any], pairs: list[tuple[str, str]]) -> None:
-    """Put the pairs of one turn into the record's block; of a turn that failed, that they were not tried."""
-    found.update({name: value for name, value in made.items() if name != "pairs"})
+    """Put the pairs of one turn into the record's block; of a turn that failed, that they were not tried.
+
+    A block says why nothing was exchanged only if every turn failed.
+    """
+    failed_before = str(found.get("reason") or "").startswith(_NOTHING)
+    if not str(made.get("reason") or "").startswith(_NOTHING):
+        if failed_before:
+            del found["reason"]
+        found.update({name: value for name, value in made.items() if name != "pairs"})
+    elif failed_before or "own_share" not in found:
+        found["reason"] = made["reason"]
     for writer, reader in pairs:
         failed = {"counts": {}, "values": {}, "reason": "not tried: the exchange failed"}
         found["pairs"][writer][reader] = made["pairs"].get(writer, {}).get(reader, failed)
@@ -135,7 +145,7 @@ def _kept(
     try:
         block = one.call(only_pairs=pairs, tell=tell, stop=stop)
     except Exception as error:  # whatever the user's data or a program of others did
-        return {"codecs": one.codecs, "pairs": {}, "reason": f"nothing was exchanged: {reason_of(error)}"}
+        return {"codecs": one.codecs, "pairs": {}, "reason": f"{_NOTHING}: {reason_of(error)}"}
     return {**block, "own_share": None if _no_own(block) else share}
 
 

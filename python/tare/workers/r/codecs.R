@@ -137,9 +137,9 @@ csv_write <- function(x, con, o) {
   }
 }
 
-# Whether a header names one column: then a blank line is a row whose value is missing.
+# Whether a header names one column: then a blank line is a row whose value is missing. A blank line is no header.
 one_column <- function(header) {
-  if (!length(header)) return(FALSE)
+  if (!length(header) || !nzchar(sub("\r$", "", header[[1L]]))) return(FALSE)
   !grepl("[\",]", gsub("\"[^\"]*\"", "", header[[1L]], useBytes = TRUE), useBytes = TRUE)
 }
 
