@@ -148,6 +148,19 @@ def test_one_column_keeps_its_blank_lines(tmp_path: Path, codec: str) -> None:
         assert [one for one in found if one["path"] != "(class)"] == []  # readr gives a tibble
 
 
+def test_a_blank_line_before_the_header_names_no_column(tmp_path: Path) -> None:
+    """Two columns behind it stay two, and the blank line between their rows is none."""
+    need(shutil.which("R") is not None, "R is not installed")
+    table = pa.table({"a": [1.0, 3.0], "b": [2.0, 4.0]})
+    (tmp_path / "two.rds").write_bytes(Codec.parse("rds:tare").encode(table))
+    (tmp_path / "two.csv").write_bytes(b"\na,b\n1,2\n\n3,4\n")
+    with Worker("r", COMMAND) as worker:
+        load(worker, tmp_path / "two.rds")
+        ask(worker, "prepare", codec="csv:r")
+        again = ask(worker, "run", what="read", codec="csv:r", path=str(tmp_path / "two.csv"), batch=1)
+        assert (again["items"], changes(worker, "csv:r")) == (2, {"a": "type", "b": "type"})
+
+
 def planted(name: str, values: Any) -> pa.Table:
     column = values if isinstance(values, pa.Array) else pa.array(values, TABLE.schema.field(name).type)
     return TABLE.set_column(TABLE.column_names.index(name), name, column)

@@ -401,3 +401,27 @@ def test_pairs_of_named_codecs_come_first() -> None:
         rounds = stage._rounds(Settings(codecs=chosen), [a, b, c])[1]
         assert len(rounds[0]) == 9
         assert not any(rounds[1:])
+
+
+FAILED = {"codecs": ["a"], "pairs": {}, "reason": "nothing was exchanged: it broke"}
+MADE = {"codecs": ["a"], "pairs": {"a": {"a": {"counts": {"same": 1}}}}, "own_share": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("turns", "reason"),
+    [
+        ([FAILED, MADE], None),
+        ([MADE, FAILED], None),
+        ([{**MADE, "reason": "a column was not"}, FAILED], "a column was not"),
+        ([FAILED, FAILED], "nothing was exchanged: it broke"),
+    ],
+)
+def test_a_turn_that_failed_says_nothing_of_the_other(
+    turns: list[dict[str, Any]], reason: str | None
+) -> None:
+    stage = importlib.import_module("tare.measure.stages.exchange")
+    found: dict[str, Any] = {"codecs": ["a"], "pairs": {"a": {}}}
+    for made in turns:
+        stage._merge(found, made, [("a", "a")])
+    assert found.get("reason") == reason
+    assert ("own_share" in found) == (reason is None or reason.startswith("a column"))
