@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
 from tare.datasets import csvs, csvstream, documents, encodings, views
-from tare.datasets.source import Source
+from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
 from tare.formats.columnar import batches_of_groups
@@ -242,8 +242,10 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
         found = csvstream.guess(source, columns=columns)
     except csvstream.Undecided:
         raise Unsupported(f"{source.name}: only its whole text tells where rows end", format="csv") from None
-    text = [name for name in found.types if name in found.kept]
-    csvs.note(source, pa.table({}), text)
+    csvs.note(source, pa.table({}), [name for name in found.types if name in found.kept])
+    if found.unsure:
+        names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
+        source.notes.append(f"values that no one type holds in all parts of the text are kept as text: {names}")
     schema = pa.schema(list(found.types.items()))
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -1,7 +1,7 @@
 """CSV and its kin, read so that no value changes without a word.
 
 Types are guessed by pyarrow from the whole file. Guesses that lose data are taken
-back: text like ``001`` is no number, integers above 64 bits are no doubles, nor are
+back: text like ``001`` and ``0x1F`` is no number, integers above 64 bits are no doubles, nor are
 numbers above 2^53 with more digits than a double holds, and a quoted ``"NA"`` or
 ``""`` is text where a bare one is missing. Decimals below 2^53 become the nearest
 double, as everywhere.
@@ -10,47 +10,25 @@ double, as everywhere.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from tare.datasets import csv_guesses
+from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import check_columns
 from tare.errors import Malformed, Truncated
-from tare.formats.csv_rows import DELIMITERS, blank_start, first_row, has_one_column, header_of, uncut
+from tare.formats.csv_rows import blank_start, first_row, header_of, uncut
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "KEPT", "MISSING", "Dialect", "dialect", "first_row", "has_leading_zeros", "has_one_column", "last_row", "note",
-    "parse", "read",
-]  # fmt: skip
+__all__ = ["KEPT", "MISSING", "ended", "last_row", "note", "options", "parse", "read"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
-KEPT = "numbers with leading zeros, or with more digits than fit a number, are kept as text"
-_MAX_EXACT = 2.0**53
+KEPT = "numbers with leading zeros or in hexadecimal, or with more digits than fit a number, are kept as text"
 _ONE_BLOCK_BYTES = 2 << 20
 _MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How fields stand in a text.
-
-    Args:
-        delimiter: What stands between fields.
-        quoted: Whether any field is quoted.
-        decimal: The decimal point: a comma where semicolons separate.
-        one: Whether there is one column: then a blank line is a row whose value is missing.
-    """
-
-    delimiter: str = ","
-    quoted: bool = False
-    decimal: str = "."
-    one: bool = False
 
 
 def parse(
@@ -69,7 +47,7 @@ def parse(
     """
     import pyarrow as pa
 
-    table, kept = read(source, data, dialect(data), columns=columns, types=types)
+    table, kept = read(source, data, dialect(data, source.ending), columns=columns, types=types)
     note(source, table, [name for name, array in kept.items() if pa.types.is_string(array.type)])
     return table
 
@@ -90,16 +68,36 @@ def read(
     Raises:
         Malformed, Truncated: As `parse`.
     """
+    import pyarrow as pa
+
     if re.search(rb"\S", data) is None:
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
-    if b"\n" not in data and b"\r" not in data:
-        data += b"\n"  # names alone, and their line not ended: a table without rows
+    data = ended(data, style)
     table = _read(source, data, style, types or {}, columns)
-    kept = {} if types else _keep_as_text(source, data, style, table)
+    doubtful = [] if types else csv_guesses.doubtful(data, style, table)
+    kept = {}
+    if doubtful:
+        texts = _read(source, data, style, dict.fromkeys(doubtful, pa.string()), doubtful)
+        kept = csv_guesses.taken_back(table, texts, style.decimal)
     for name, array in kept.items():
         for at in table.schema.get_all_field_indices(name):
             table = table.set_column(at, name, array)
     return table, kept
+
+
+def ended(data: bytes, style: Dialect) -> bytes:
+    """The text with its last line's end where pyarrow needs one: behind names alone, and behind a last value that is missing.
+
+    Without it, the first is no table for it, and the second an empty text if the field before is quoted.
+
+    Args:
+        data: The text, or rows of it.
+        style: How fields stand in it.
+    """
+    if data.endswith((b"\n", b"\r")):
+        return data
+    missing = data.endswith(style.delimiter.encode())
+    return data + b"\n" if missing or len(header_of(data, (style.delimiter,))) == len(data) else data
 
 
 def note(source: Source, table: pa.Table, kept: list[str]) -> None:
@@ -109,39 +107,6 @@ def note(source: Source, table: pa.Table, kept: list[str]) -> None:
         source.notes.append(f"{KEPT}: {some}")
     if table.column_names and all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in table.column_names):
         source.notes.append("its first line holds numbers only, and was read as column names")
-
-
-def has_leading_zeros(text: Any) -> bool:
-    """Whether a value of a text column starts with a zero and another digit: then no number was meant."""
-    import pyarrow.compute as pc
-
-    return bool(pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py())
-
-
-def dialect(data: bytes) -> Dialect:
-    r"""Tell the delimiter and quoting from the first lines.
-
-    >>> dialect(b"a;b\n1,5;2\n")
-    Dialect(delimiter=';', quoted=False, decimal=',', one=False)
-    """
-    head = data[: 64 << 10]
-    lines = [re.sub(rb'"[^"]*"', b"", line) for line in head.splitlines()[:50] if line.strip()]
-    if len(lines) > 2:
-        lines = lines[:-1]
-
-    def score(delimiter: str) -> tuple[float, int]:
-        counts = Counter(line.count(delimiter.encode()) for line in lines)
-        count, lines_with_it = counts.most_common(1)[0] if counts else (0, 0)
-        return (lines_with_it / len(lines) if count else 0.0, count)
-
-    # Two columns have a delimiter in their header too; what stands in values alone is part of them.
-    header = header_of(data)
-    best = max((one for one in DELIMITERS if not has_one_column(header, one)), key=score, default=",")
-    delimiter = best if score(best)[1] else ","
-    decimal = (
-        "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
-    )
-    return Dialect(delimiter, b'"' in data, decimal, has_one_column(data, delimiter))
 
 
 def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, size: int) -> dict[str, Any]:
@@ -243,89 +208,6 @@ def _row_start(data: bytes, row: int, style: Dialect) -> tuple[int, bool]:
             break
         start = end.end()
     return start, not data[line:].strip()
-
-
-def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) -> dict[str, Any]:
-    """The columns that were read as numbers but would lose digits as such."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    numeric = {f.name for f in table.schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)}
-    doubtful = set(numeric) if numeric and _has_leading_zero(data, style) else set()
-    for name in numeric - doubtful:
-        column = table.column(table.schema.get_all_field_indices(name)[0])
-        if pa.types.is_floating(column.type):
-            ends: Any = pc.min_max(column).as_py()
-            if any(end is not None and abs(end) >= _MAX_EXACT for end in ends.values()):
-                doubtful.add(name)
-    if not doubtful:
-        return {}
-    names = [name for name in dict.fromkeys(table.column_names) if name in doubtful]
-    texts = _read(source, data, style, dict.fromkeys(names, pa.string()), names)
-    kept = {}
-    for name in names:
-        text = texts.column(texts.schema.get_all_field_indices(name)[0])
-        if has_leading_zeros(text):
-            kept[name] = text
-        elif pa.types.is_floating(table.field(table.schema.get_all_field_indices(name)[0]).type):
-            if _integers(text):
-                kept[name] = _unsigned(text)
-            elif _loses_digits(text, style.decimal):
-                kept[name] = text
-    return kept
-
-
-def _loses_digits(text: Any, decimal: str) -> bool:
-    """Whether a cell above 2^53 has digits that its nearest double does not give back."""
-    import pyarrow.compute as pc
-
-    long = text.filter(pc.match_substring_regex(text, r"[0-9][0-9.,]{15}"))
-    cells = (cell.strip().replace(decimal, ".") for cell in pc.unique(long).to_pylist() if cell is not None)
-    return any(abs(float(cell)) >= _MAX_EXACT and not _round_trips(Decimal(cell)) for cell in cells)
-
-
-def _round_trips(number: Decimal) -> bool:
-    """Whether the nearest double, written with as many digits, is the number.
-
-    >>> _round_trips(Decimal("9007199254740993")), _round_trips(Decimal("100000000000000000000"))
-    (False, True)
-    """
-    digits = len("".join(map(str, number.as_tuple().digits)).strip("0"))
-    return Decimal(f"{float(number):.{max(digits, 1)}g}") == number
-
-
-def _integers(text: Any) -> bool:
-    """Whether all are written as integers: then no double was meant."""
-    import pyarrow.compute as pc
-
-    return bool(pc.all(pc.match_substring_regex(text, r"^[+-]?[0-9]+$")).as_py())
-
-
-def _unsigned(text: Any) -> Any:
-    """As uint64 if they fit, else the text itself."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        return pc.cast(text, pa.uint64())
-    except pa.ArrowInvalid:
-        return text
-
-
-def _has_leading_zero(data: bytes, style: Dialect) -> bool:
-    """Whether a field starts with a zero and another digit."""
-    import numpy as np
-
-    before = np.zeros(256, dtype=bool)
-    before[[ord(style.delimiter), *b'\n\r"+-']] = True
-    step = 8 << 20
-    for start in range(0, len(data), step):
-        part = np.frombuffer(data, np.uint8, min(step + 2, len(data) - start), start)
-        zero = np.flatnonzero(part[1:-1] == 0x30) + 1
-        zero = zero[before[part[zero - 1]]]
-        if np.any((part[zero + 1] >= 0x30) & (part[zero + 1] <= 0x39)):
-            return True
-    return False
 
 
 def last_row(data: bytes) -> int:

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csvs, encodings, recognise
+from tare.datasets import csv_guesses, csvs, encodings, recognise
+from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.source import Source
+from tare.formats.csv_rows import BOM, at_borders, first_row, has_one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,8 +38,8 @@ class Guess:
 
     Args:
         types: Type of each column, in the order of the file.
-        unsure: Columns that stand as text because their blocks disagree; all rows together may
-            be of another type.
+        unsure: Columns that stand as text because their blocks disagree and not for their digits; all
+            rows together may be of another type.
         kept: Columns that are text because numbers would lose digits.
     """
 
@@ -57,7 +59,7 @@ class Blocks:
     def __init__(self, source: Source, limit: int | None = None) -> None:
         self.source = source
         self.limit = limit
-        self.style = csvs.dialect(source.head)
+        self.style = dialect(source.head, source.ending)
         self.share = 1.0
         """Share of the file's bytes that the blocks stand for, once they have been taken."""
 
@@ -73,14 +75,14 @@ class Blocks:
         header = b""
         for block in self._rows():
             text = encodings.to_utf8(self.source, block, None)
+            if not header and not text.strip(b"\r\n"):
+                continue  # blank lines before the header are passed over
             if not header:
-                header = text[: csvs.first_row(text)]
-                self.style = replace(
-                    self.style, one=csvs.has_one_column(header or text, self.style.delimiter)
-                )
+                header = text[: first_row(text)]
+                self.style = replace(self.style, one=has_one_column(header, self.style.delimiter))
                 yield text
-            else:
-                yield header + text
+            else:  # a mark that does not begin the file is a part of its value
+                yield header + (BOM if block.startswith(BOM) else b"") + text
 
     def _rows(self) -> Iterator[bytes]:
         size = min(max(_LEAST_BLOCK_BYTES, self.source.size // 64), _MOST_BLOCK_BYTES)
@@ -126,12 +128,7 @@ def whole_rows(data: bytes, delimiter: str) -> int:
 
     text = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(text == ord('"'))
-    beside = np.zeros(256, dtype=bool)
-    beside[[ord(delimiter), *b'\r\n"']] = True
-    opening, closing = quotes[0::2], quotes[1::2]
-    before = opening[opening > 0] - 1
-    after = closing[closing < len(text) - 1] + 1
-    if not (beside[text[before]].all() and beside[text[after]].all()):
+    if not at_borders(text, quotes, delimiter):
         raise Undecided
     ends = np.flatnonzero(text == ord("\n"))
     outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
@@ -165,7 +162,7 @@ def guess(source: Source, *, columns: list[str] | None = None, limit: int | None
         found.types[name], sure = each.type()
         if not sure:
             found.unsure.add(name)
-        if not each.text and pa.types.is_string(found.types[name]):
+        if not each.text and (each.zeros or each.digits) and pa.types.is_string(found.types[name]):
             found.kept.add(name)
     return found
 
@@ -182,7 +179,7 @@ def tables(
         yield csvs.read(source, text, _style(blocks, text), columns=columns, types=found.types)[0]
 
 
-def _style(blocks: Blocks, text: bytes) -> csvs.Dialect:
+def _style(blocks: Blocks, text: bytes) -> Dialect:
     return replace(blocks.style, quoted=b'"' in text)
 
 
@@ -195,18 +192,21 @@ class _Column:
         self.zeros = False  # kept as text for leading zeros: so is the whole
         self.digits = False  # kept as text, or made unsigned, for digits that a double loses
         self.beyond = False  # holds integers beyond those that doubles count
+        self.negative = False  # holds integers below zero
 
     def add(self, column: Any, *, kept: bool) -> None:
         import pyarrow as pa
 
-        if kept and pa.types.is_string(column.type) and csvs.has_leading_zeros(column):
+        if kept and pa.types.is_string(column.type) and csv_guesses.has_leading_zeros(column):
             self.zeros = True
         elif kept:
             self.digits = True
         elif pa.types.is_string(column.type):
             self.text = True
-        elif pa.types.is_int64(column.type) and not self.beyond:
-            self.beyond = not _fits_double(column)
+        elif pa.types.is_int64(column.type) and not (self.beyond and self.negative):
+            least, most = _ends(column)
+            self.beyond |= max(-least, most) > _MAX_EXACT
+            self.negative |= least < 0
         if column.type not in self.types:
             self.types.append(column.type)
 
@@ -216,17 +216,23 @@ class _Column:
 
         if self.text or self.zeros:
             return pa.string(), True
-        types = [type for type in self.types if not pa.types.is_null(type)]
+        types = {type for type in self.types if not pa.types.is_null(type)}
         if len(types) < 2:
-            return (types or [pa.null()])[0], True
-        if set(types) == {pa.int64(), pa.float64()} and not self.beyond:
+            return (types or {pa.null()}).pop(), True
+        if types == {pa.int64(), pa.float64()} and not self.beyond:
             return pa.float64(), True
+        if self.digits and pa.string() in types and types <= {pa.string(), pa.int64(), pa.uint64(), pa.float64()}:
+            return pa.string(), True  # the whole has the numbers that this block has
+        if types == {pa.int64(), pa.uint64()}:
+            return (pa.string() if self.negative else pa.uint64()), True
+        if types == {pa.date32(), pa.timestamp("s")}:
+            return pa.timestamp("s"), True
         return pa.string(), False
 
 
-def _fits_double(column: Any) -> bool:
-    """Whether no integer is beyond 2^53, where doubles skip some."""
+def _ends(column: Any) -> tuple[int, int]:
+    """The least and the most of a column of integers, and zero."""
     import pyarrow.compute as pc
 
     ends: Any = pc.min_max(column).as_py()
-    return all(end is None or abs(end) <= _MAX_EXACT for end in ends.values())
+    return min(ends["min"] or 0, 0), max(ends["max"] or 0, 0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["levels_of_part"]
+__all__ = ["levels_of_part", "used_levels"]
 
 
 def levels_of_part(data: pa.Table, mask: np.ndarray[Any, Any]) -> pa.Table:
@@ -44,7 +44,31 @@ def levels_of_part(data: pa.Table, mask: np.ndarray[Any, Any]) -> pa.Table:
     return data
 
 
-def _pruned(column: Any, mask: np.ndarray[Any, Any]) -> Any:
+def used_levels(data: pa.Table) -> pa.Table:
+    """The table with the levels that its rows have: what remains of the others where they are in other parts of a file.
+
+    All levels stay where `levels_of_part` says so.
+
+    Args:
+        data: The rows of a part.
+
+    >>> import pyarrow as pa
+    >>> codes = pa.DictionaryArray.from_arrays([0, 0], ["a", "in another part"])
+    >>> used_levels(pa.table({"k": codes}))["k"].chunk(0).dictionary.to_pylist()
+    ['a']
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    every = np.ones(data.num_rows, bool)
+    for at, field in enumerate(data.schema):
+        if pa.types.is_dictionary(field.type):
+            data = data.set_column(at, field, _pruned(data.column(at), every, unused=False))
+    return data
+
+
+def _pruned(column: Any, mask: np.ndarray[Any, Any], *, unused: bool = True) -> Any:
+    """The column with the levels that rows of the part have, and, with ``unused``, those that no row has."""
     import numpy as np
     import pyarrow as pa
 
@@ -65,7 +89,7 @@ def _pruned(column: Any, mask: np.ndarray[Any, Any]) -> Any:
         whole[codes.drop_null().to_numpy()] = True
         part[codes.filter(pa.array(mask[at : at + len(chunk)])).drop_null().to_numpy()] = True
         at += len(chunk)
-    kept = part | ~whole
+    kept = part | ~whole if unused else part
     if kept.all():
         return column
     new = pa.array(np.where(kept, np.cumsum(kept) - 1, 0), column.type.index_type, mask=~kept)

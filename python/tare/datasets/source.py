@@ -125,6 +125,11 @@ class Source:
         """Ending of the name, of the compressors' and the format's."""
         return os.path.splitext(self.name)[1].lower()
 
+    @property
+    def ending(self) -> str:
+        """Ending of the name without those of compressors: ``.tsv`` of ``a.tsv.gz``."""
+        return os.path.splitext(_uncompressed(self.name))[1]
+
     def error(self, kind: type[_E], what: str, *, offset: int | None = None, advice: str = "") -> _E:
         """An error about these bytes: name, format, what was found, where, and what to do."""
         where = "" if offset is None else f", at byte {offset:,}"
@@ -383,8 +388,8 @@ def _said(source: Source) -> str:
     return ", such as format='csv'" if python_only else f" with {recognise.format_option()}"
 
 
-def _named(name: str) -> str | None:
-    """The format the name stands for, endings of compressors removed."""
+def _uncompressed(name: str) -> str:
+    """The name in small letters, endings of compressors removed."""
     lower = name.lower()
     for _ in range(_LAYERS):
         ending = next(
@@ -393,6 +398,12 @@ def _named(name: str) -> str | None:
         if ending is None:
             break
         lower = lower[: -len(ending)]
+    return lower
+
+
+def _named(name: str) -> str | None:
+    """The format the name stands for, endings of compressors removed."""
+    lower = _uncompressed(name)
     if lower.endswith((".tsv", ".tab", ".psv")):
         return "csv"
     found = formats.by_extension(lower)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import io
 import re
+from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
 from tare.formats.base import Buffer
@@ -16,13 +17,16 @@ from tare.formats.base import Buffer
 __all__ = [
     "BOM",
     "DELIMITERS",
+    "at_borders",
     "blank_start",
     "first_row",
     "has_one_column",
     "header_of",
     "one_column_start",
     "opened",
+    "quoted_line_end",
     "uncut",
+    "unquoted_rows",
 ]
 
 BOM = b"\xef\xbb\xbf"
@@ -56,6 +60,72 @@ def first_row(data: bytes, delimiters: tuple[str, ...] = DELIMITERS) -> int:
         else:
             line = token.end()
     return len(data)
+
+
+def unquoted_rows(data: bytes, delimiter: str) -> Iterator[bytes]:
+    r"""The rows of a text without their line ends and without what is quoted; blank lines are left out.
+
+    Args:
+        data: Text from its start; its last row need not be whole.
+        delimiter: What stands between fields.
+
+    >>> list(unquoted_rows(b'a;"b\nc"\n\n1;2', ";"))
+    [b'a;', b'1;2']
+    """
+    text = data.removeprefix(BOM)
+    row, at, quoted = b"", 0, False
+    for token in _tokens((delimiter,)).finditer(text):
+        row += text[at : token.start()]
+        at = token.end()
+        if token[0].startswith(b'"'):
+            quoted = True
+            continue
+        if row or quoted:
+            yield row
+        row, quoted = b"", False
+    if (row := row + text[at:]) or quoted:
+        yield row
+
+
+def quoted_line_end(data: bytes, delimiter: str) -> int | None:
+    r"""The first line feed within quotes, where a quote within a field is a character like others; None if there is none.
+
+    Args:
+        data: Text that begins at a field.
+        delimiter: What stands between fields.
+
+    >>> quoted_line_end(b'1,"a\nb"\n', ","), quoted_line_end(b'1,5" pipe\n', ",")
+    (4, None)
+    """
+    import numpy as np
+
+    text = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    ends = np.flatnonzero(text == ord("\n"))
+    if not (np.searchsorted(quotes, ends) % 2).any() and at_borders(text, quotes, delimiter):
+        return None
+    for token in _tokens((delimiter,)).finditer(data):
+        if token[0].startswith(b'"') and b"\n" in token[0]:
+            return token.start() + token[0].index(b"\n")
+    return None
+
+
+def at_borders(text: Any, quotes: Any, delimiter: str) -> bool:
+    """Whether the quotes of a text open and close fields in turn, as they do where none stands within a field.
+
+    Args:
+        text: Bytes, as an array.
+        quotes: Where in them the quotes are.
+        delimiter: What stands between fields.
+    """
+    import numpy as np
+
+    border = np.zeros(256, dtype=bool)
+    border[[ord(delimiter), *b'\r\n"']] = True
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = opening[opening > 0] - 1
+    after = closing[closing < len(text) - 1] + 1
+    return bool(border[text[before]].all() and border[text[after]].all())
 
 
 def blank_start(data: bytes) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tare.datasets import csvs, encodings
+from tare.datasets.csv_dialect import dialect
 from tare.datasets.source import Source
+from tare.formats.csv_rows import first_row
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
@@ -20,7 +22,7 @@ def look(source: Source, max_bytes: int) -> Findings:
     data = encodings.to_utf8(source, data, None, final=share == 1.0)
     if share < 1.0:
         data = data[: csvs.last_row(data)] or data
-    style = csvs.dialect(data)
+    style = dialect(data, source.ending)
     notes = len(source.notes)
     table = csvs.parse(source, data)
     findings = Findings(kind="table", notes=source.notes[notes:])
@@ -61,7 +63,7 @@ def _lengths(source: Source, data: bytes) -> list[tuple[str, int]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = csvs.parse(source, data[: csvs.first_row(data)]).column_names
+    names = csvs.parse(source, data[: first_row(data)]).column_names
     types: dict[str, Any] = dict.fromkeys(names, pa.string())
     table = csvs.parse(source, data, types=types)
     return [

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.datasets import csvs
+from tare.datasets.csv_dialect import Dialect
 from tare.errors import Malformed, UsageError
+from tare.formats.csv_rows import BOM, quoted_line_end
 from tare.scale.ranges import line_blocks, open_plain, schema_from_text
 
 if TYPE_CHECKING:
@@ -49,17 +51,18 @@ def read_csv_range(
         with open_plain(path) as file:
             for at, block in line_blocks(file, first, end):
                 if block.strip(b"\r\n") or one:
-                    style = csvs.Dialect(delimiter, b'"' in block, decimal, one)
+                    style = Dialect(delimiter, b'"' in block, decimal, one)
                     yield from _rows(block, style, schema, name, at).to_batches(_BATCH_ROWS)
 
     return schema, batches()
 
 
-def _rows(block: bytes, style: csvs.Dialect, schema: pa.Schema, name: str, at: int) -> pa.Table:
+def _rows(block: bytes, style: Dialect, schema: pa.Schema, name: str, at: int) -> pa.Table:
     import pyarrow as pa
 
-    if block.count(b'"') % 2:
-        raise _malformed(name, at, *_odd(block), "a quote is not closed in its line")
+    broken = quoted_line_end(block, style.delimiter) if style.quoted else None
+    if broken is not None:
+        raise _malformed(name, at, *_line(block, broken), "a quote is not closed in its line")
     try:
         return _parsed(block, style, schema)
     except pa.ArrowException as error:
@@ -74,27 +77,24 @@ def _malformed(name: str, at: int, offset: int, line: bytes, said: str) -> Malfo
     return Malformed(text, format="csv", offset=at + offset)
 
 
-def _odd(block: bytes) -> tuple[int, bytes]:
-    """The first line with an odd number of quotes, and its offset."""
-    offset = 0
-    for line in block.splitlines(keepends=True):
-        if line.count(b'"') % 2:
-            return offset, line.strip()
-        offset += len(line)
-    return 0, b""
+def _line(block: bytes, at: int) -> tuple[int, bytes]:
+    """The line that a byte is in, behind its offset."""
+    start = block.rfind(b"\n", 0, at) + 1
+    return start, block[start:].split(b"\n", 1)[0].strip()
 
 
-def _parsed(block: bytes, style: csvs.Dialect, schema: pa.Schema) -> pa.Table:
+def _parsed(block: bytes, style: Dialect, schema: pa.Schema) -> pa.Table:
     from pyarrow import csv
 
     given = csvs.options(style, {field.name: field.type for field in schema}, None, len(block))
     given["read_options"] = csv.ReadOptions(
         use_threads=False, block_size=len(block) + 1, column_names=schema.names
     )
-    return csv.read_csv(io.BytesIO(block), **given).cast(schema)
+    mark = BOM if block.startswith(BOM) else b""  # one of these is taken for the file's and left out
+    return csv.read_csv(io.BytesIO(mark + csvs.ended(block, style)), **given).cast(schema)
 
 
-def _fault(block: bytes, style: csvs.Dialect, schema: pa.Schema, said: str) -> tuple[int, bytes, str]:
+def _fault(block: bytes, style: Dialect, schema: pa.Schema, said: str) -> tuple[int, bytes, str]:
     """Where the first row lies that does not fit, found by halving: its offset, itself, and what is wrong."""
     import pyarrow as pa
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import ipc
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tare import scale
 from tare.dataset import Dataset, load_saved
 from tare.datasets.levels import levels_of_part
 from tare.fidelity import compare
@@ -57,3 +59,32 @@ def test_values_of_the_part_stay(data):
         set(part["k"].unify_dictionaries().chunk(0).dictionary.to_pylist()) if part["k"].num_chunks else set()
     )
     assert kept == inside | (set(levels) - whole) or not part["k"].num_chunks
+
+
+@pytest.mark.parametrize("to", ["ndjson", "csv", "arrow", "parquet", "rds"])
+@pytest.mark.parametrize("unused", [False, True])
+def test_parts_of_a_file_do_not_lose_what_other_parts_have(tmp_path, to, unused):
+    """Each part has one level of three: the run writes what the whole file gives, and says what it cannot know."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    codes = np.repeat([2, 0, 1], 3000)
+    levels = ["b", "a", "c", "in no row"] if unused else ["b", "a", "c"]
+    table = pa.table({"n": range(9000), "k": _coded(codes, levels, False)})
+    with ipc.new_file(str(folder / "x.arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=3000)
+    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to=to, split=40_000))
+    assert done.ok, done
+    files = sorted((tmp_path / "o").rglob(f"*.{to}"))
+    assert len(files) > 1
+    assert any("that no row of a part has" in note for note in done.notes) == (to in ("ndjson", "csv"))
+
+
+def test_an_order_is_lost_of_a_part_as_of_the_whole(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    table = pa.table({"n": range(9000), "k": _coded(np.repeat([2, 0, 1], 3000), ["b", "a", "c"], True)})
+    with ipc.new_file(str(folder / "x.arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=3000)
+    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to="ndjson", split=40_000))
+    assert done.failed > 1
+    assert "would change" in str(done.failures[0])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tare.datasets import csvs, csvstream, documents
+from tare.datasets import csvstream, documents
 from tare.datasets.source import Source, find
 from tare.errors import Malformed, PlanError, TareError
+from tare.formats.csv_rows import first_row
 from tare.scale.ranges import (
     BOM,
     border,
@@ -88,7 +89,7 @@ def layout_of_csv(path: str) -> dict[str, str | int] | None:
             start = file.read(_HEADER_BYTES)
     except (csvstream.Undecided, TareError):
         return None  # read whole: it is settled there, or the row and the byte are named
-    header = csvs.first_row(start)
+    header = first_row(start)
     if found.unsure or not found.types or not start[:header].strip() or header == len(start):
         return None
     if not start[:header].endswith(

@@ -152,6 +152,7 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
                 done = write_rows(
                     rows, target, codec, piece,
                     verify=writing.verify, allow_loss=writing.allow_loss, strict=strict, data_only=data_only,
+                    part=bool(given.get("range")),
                 )  # fmt: skip
             made.rows += done.rows
             made.fidelity += _told(piece, done.changes, [loss.as_dict() for loss in done.losses])

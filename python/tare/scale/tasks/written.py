@@ -11,6 +11,7 @@ from tare.categories import has_levels, has_order
 from tare.codec import Codec
 from tare.converting import batches as stream
 from tare.converting import changes, objects
+from tare.datasets.levels import used_levels
 from tare.errors import EncodeError
 from tare.r.losses import Loss
 from tare.scale.failures import LossRefused
@@ -22,6 +23,7 @@ __all__ = ["Written", "write_rows"]
 
 _NULL_FOR_NAN = {"json": ("msgspec", "orjson"), "ndjson": ("msgspec", "orjson", "polars")}
 _NESTED_DEPTH = 8
+_UNUSED = "levels of categories that no row of a part has are not in {}: were there such that no row of all has, they are gone"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ def write_rows(
     allow_loss: bool,
     strict: bool = False,
     data_only: bool = False,
+    part: bool = False,
 ) -> Written:
     """Write rows, batch by batch where the format can be written so, else as one table.
 
@@ -67,6 +70,7 @@ def write_rows(
         allow_loss: Whether values may change.
         strict: Whether what a format of R does not hold is refused.
         data_only: Whether what is no data is left out of a file of R.
+        part: Whether the rows are some of a file: levels that none of them has are then no loss, for other parts have them.
 
     Raises:
         LossRefused: Values would change, and may not.
@@ -89,15 +93,26 @@ def write_rows(
     except pa.ArrowException as error:
         raise EncodeError(f"{codec}: {str(error)[:200]}", format=codec.format_id) from error
     left_out = data_only and bool(losses)  # it differs, as was asked for
-    changed = keep.lost
+    changed, unused = keep.lost, False
     if keep.table is not None and not left_out and not exact:
-        changed = changes.table_changes(keep.table, _read_back(target, codec, keep.table))
+        changed, unused = _compared(keep.table, _read_back(target, codec, keep.table), part=part)
     elif not exact:
         changed = [*changes.type_losses(schema, codec), *changed]
     lossy = [one for one in changed if one["verdict"] == "lossy"]
     if lossy and not allow_loss:
         raise _refusal(lossy, codec, name)
-    return Written(count, changed, losses, _notes(codec, keep.size, left_out=left_out, verify=verify))
+    notes = _notes(codec, keep.size, left_out=left_out, verify=verify)
+    return Written(count, changed, losses, [*notes, _UNUSED.format(codec.format_id)] if unused else notes)
+
+
+def _compared(table: pa.Table, back: Any, *, part: bool) -> tuple[list[dict[str, Any]], bool]:
+    """What changed, and whether levels that no row of the part has were left out of the comparison."""
+    changed = changes.table_changes(table, back)
+    if part and any(one["verdict"] == "lossy" for one in changed):
+        used = changes.table_changes(used_levels(table), back)
+        if used != changed:
+            return used, True
+    return changed, False
 
 
 def _notes(codec: Codec, size: int, *, left_out: bool, verify: str) -> list[str]:

@@ -1,0 +1,70 @@
+"""The dialect of a CSV: what stands between fields, told from its first rows and from the ending of its name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+
+from tare.formats.csv_rows import DELIMITERS, has_one_column, unquoted_rows
+
+__all__ = ["Dialect", "dialect"]
+
+_HEAD_BYTES = 64 << 10
+_ROWS = 50
+_ENDINGS = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How fields stand in a text.
+
+    Args:
+        delimiter: What stands between fields.
+        quoted: Whether any field is quoted.
+        decimal: The decimal point: a comma where semicolons separate.
+        one: Whether there is one column: then a blank line is a row whose value is missing.
+    """
+
+    delimiter: str = ","
+    quoted: bool = False
+    decimal: str = "."
+    one: bool = False
+
+
+def dialect(data: bytes, ending: str = "") -> Dialect:
+    r"""Tell the delimiter and quoting from the first rows.
+
+    Args:
+        data: The text from its start.
+        ending: The ending of the file's name: a ``.tsv`` has tabs if its header has any.
+
+    >>> dialect(b"a;b\n1,5;2\n")
+    Dialect(delimiter=';', quoted=False, decimal=',', one=False)
+    >>> dialect(b"City, State\tPop\nReno, NV\t264\n", ".tsv").delimiter
+    '\t'
+    """
+    head = data[:_HEAD_BYTES]
+    # Two columns have a delimiter in their header too; what stands in values alone is part of them.
+    possible = [one for one in DELIMITERS if not has_one_column(data, one)]
+    named = _ENDINGS.get(ending)
+    delimiter = named if named in possible else _likeliest(head, possible)
+    decimal = (
+        "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
+    )
+    return Dialect(delimiter, b'"' in data, decimal, has_one_column(data, delimiter))
+
+
+def _likeliest(head: bytes, possible: list[str]) -> str:
+    """The delimiter of which most rows have the same number, the larger number of two alike; a comma if no row has any."""
+
+    def score(delimiter: str) -> tuple[float, int]:
+        rows = list(islice(unquoted_rows(head, delimiter), _ROWS))
+        if len(rows) > 2:
+            rows = rows[:-1]  # the head may end within it
+        count, rows_with_it = Counter(row.count(delimiter.encode()) for row in rows).most_common(1)[0]
+        return (rows_with_it / len(rows) if count else 0.0, count)
+
+    best = max(possible, key=score, default=",")
+    return best if best == "," or score(best)[1] else ","
