@@ -154,6 +154,7 @@ def put(sources: tuple[str, ...], out: str, **options: Any) -> int:
 @click.argument("sources", nargs=-1, required=True)
 @click.option("--codec", "codecs", multiple=True, metavar="ID", help="Only these codecs.")
 @click.option("--seconds", type=click.IntRange(2), default=60, show_default=True, help="For each dataset.")
+@click.option("--busy", is_flag=True, help="Measure on hosts whose load is above 1.5 a core too.")
 @_OUT
 def measure(sources: tuple[str, ...], out: str, **options: Any) -> int:
     """Plan a benchmark of each of SOURCES..., one at a time on a host; records go to the folder given last."""

@@ -224,6 +224,20 @@ def test_what_may_not_be_written_is_said_in_words() -> None:
     assert classify(unwritable(denied, "/x/ro"), writing=True) == "resources"
 
 
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_busy_host_is_measured_if_the_plan_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: bool
+) -> None:
+    (tmp_path / "a.json").write_text('[{"x": 1}]')
+    plan = scale.plan_measure(
+        [tmp_path / "a.json"], tmp_path / "o", codecs=["json:orjson"], seconds=3, busy=busy
+    )
+    monkeypatch.setattr("os.getloadavg", lambda: (1000.0, 0.0, 0.0))
+    report = scale.run(plan, executor="inline", retries=0)
+    assert (report.done, report.failed) == (int(busy), int(not busy)), report
+    assert busy or "or plan it with --busy" in str(report.failures)
+
+
 def test_a_busy_host_is_no_fault_of_the_data() -> None:
     """It is tried again, there or elsewhere, later."""
     assert classify(HostBusy("host: a load of 8.6 on 2 cores")) == "transient"

@@ -98,6 +98,7 @@ def plan_measure(
     *,
     codecs: Sequence[str] = (),
     seconds: int = 60,
+    busy: bool = False,
     path: str | os.PathLike[str] | None = None,
     skipped: list[tuple[str, str]] | None = None,
 ) -> Plan:
@@ -109,6 +110,7 @@ def plan_measure(
         codecs: Codec ids, of other languages too: each host says whether it has them. One that ends in ``*`` stands for
             each that its host has and whose id begins so. All of Python's that hold the data by default.
         seconds: Of each dataset: 2 at least.
+        busy: Whether a host is measured whose load is above 1.5 a core; its unit fails by default.
         path: Where the plan is written; by default beside the records.
         skipped: Takes ``(name, why)`` of each file that is left out.
 
@@ -138,7 +140,7 @@ def plan_measure(
             yield {
                 "tare_unit": 1, "task": "measure", "input": [one.as_input()],
                 "output": {"base": base, "names": [name]},
-                "options": {"codecs": list(codecs), "seconds": seconds, "tare": __version__},
+                "options": {"codecs": list(codecs), "seconds": seconds, "tare": __version__, **({"busy": 1} if busy else {})},
                 "needs": {"memory": 6 * one.size, "threads": 1, "resources": {"bench": 1}},
             }  # fmt: skip
 

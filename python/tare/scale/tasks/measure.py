@@ -52,7 +52,7 @@ def _measured(unit: dict[str, Any], writing: Writing) -> Made:
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > 1.5 * cores and not options.get("busy"):
         raise HostBusy(
-            f"{os.uname().nodename}: a load of {load:.1f} on {cores} cores; measure when it is idle"
+            f"{os.uname().nodename}: a load of {load:.1f} on {cores} cores; measure when it is idle, or plan it with --busy"
         )
     given, name = unit["input"][0], unit["output"]["names"][0]
     with opened(given) as path, writing.output(name) as target:
