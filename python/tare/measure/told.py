@@ -16,7 +16,7 @@ from functools import reduce
 from statistics import stdev
 from typing import Any
 
-from tare.measure.waited import System, Timed, timed
+from tare.measure.waited import System, Timed, freed_ns, timed
 
 __all__ = ["Told", "around_ns", "far_short"]
 
@@ -103,13 +103,13 @@ def _may_take(operation: str) -> float:
 
 
 def _told_ns(reply: dict[str, Any]) -> int:
-    """Time that a reply of ``run`` accounts for, in nanoseconds: its samples, and the freeing of their results.
+    """Time that a reply of ``run`` accounts for, in nanoseconds: its samples, and the freeing of their results as far as it counts.
 
     >>> _told_ns({"cols": ["wall_ns", "drop_ns"], "samples": [[7, 1], [5, None]]})
     13
     """
-    wanted = [index for index, name in enumerate(reply["cols"]) if name in ("wall_ns", "drop_ns")]
-    return sum(row[index] or 0 for row in reply["samples"] for index in wanted)
+    rows = [dict(zip(reply["cols"], row, strict=True)) for row in reply["samples"]]
+    return sum((row["wall_ns"] or 0) + freed_ns(row["wall_ns"], row.get("drop_ns")) for row in rows)
 
 
 def _short(operation: str, so_far: _Sum, around_ns: int) -> bool:

@@ -268,6 +268,25 @@ def test_a_clock_that_a_runtime_lacks_is_no_fault(
     assert cpu != "not offered" or said["the cpu clock"] == "it tells no CPU time"
 
 
+def test_a_clock_that_tells_its_time_as_freeing_gets_no_figures(root: Path, tmp_path: Path) -> None:
+    """A tenth of the time is told of the sample, the rest of freeing what it made: together it is right."""
+    tenth = (_CELLS, "$wall / 10, $used / 10, 0, $freed + 0.9 * $wall")
+    path = _worker(root, tmp_path, (tenth,))
+    found = {one.name: one for one in check_worker(["perl", str(path)], only=("the wall clock",))}
+    assert found["the wall clock"].status == "failed", found
+    record = measure.run(
+        _WHOLE,
+        codecs=("json:perl", "json:stdlib"),
+        media=("memory",),
+        time_s=6,
+        quick=True,
+        workers={"perl": f"perl {path}"},
+    ).record
+    cases = {one["labels"]["codec"]: one for one in record["cases"] if "twin" not in one["labels"]}
+    assert (cases["json:perl"]["status"], cases["json:stdlib"]["status"]) == ("error", "ok")
+    assert "the worker's clock is wrong" in cases["json:perl"]["reason"]
+
+
 @pytest.mark.parametrize("wall", ["undef", "0", "-1"])
 def test_the_wall_clock_is_what_every_worker_has(root: Path, tmp_path: Path, wall: str) -> None:
     need(shutil.which("perl"), "Perl is not installed")
