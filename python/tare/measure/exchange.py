@@ -24,6 +24,7 @@ from tare.measure.probes import VALUES
 if TYPE_CHECKING:
     from typing import Self
 
+    from tare.fidelity.comparison import Change, Comparison
     from tare.measure.driver import Worker
 
 __all__ = [
@@ -64,6 +65,7 @@ OWN_DEADLINE_S = 120.0
 _SEQUENCES = frozenset({"ndjson"})  # one value is no sequence: such formats have no probes here
 _NO_FORMATS = frozenset({"none"})  # what does nothing writes nothing that another could read
 CHANGED = frozenset({"type", "lossy"})
+MOST_CHANGES = 20_000  # more than a comparison tells apart: all of them are counted
 
 
 def ends_of(
@@ -494,18 +496,28 @@ def _judged(value: Any, back: Any, shown: str, *, kept: bool) -> dict[str, Any]:
     from tare.fidelity.comparison import show
     from tare.measure.fidelity import compare
 
-    found = compare(value, back, kind="document", limit=5)
+    found = compare(value, back, kind="document", limit=MOST_CHANGES)
     if found.verdict not in CHANGED:
         return {"outcome": "same"}
-    first = found.changes[0] if found.changes else None
+    first, count = gravest(found) if found.changes else (None, 0)
     whole = not kept and isinstance(back, dict) and list(back) == ["v"]
     return {
         "outcome": "changed",
         "verdict": found.verdict,
         "in": first.in_ if first is not None and kept else shown,
         "out": show(back["v"]) if whole else first.out if first is not None and kept else show(back),
-        **({"at": first.at or first.path, "count": first.count} if first is not None and kept else {}),
+        **({"at": first.at or first.path, "count": count} if first is not None and kept else {}),
     }
+
+
+def gravest(found: Comparison) -> tuple[Change, int]:
+    """The first change of the gravest kind, and how many values changed so in all; more than ten thousand paths are not told apart.
+
+    Args:
+        found: A comparison with changes, the gravest first.
+    """
+    first = found.changes[0]
+    return first, sum(change.count for change in found.changes if change.verdict == first.verdict)
 
 
 def _counted(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -1,34 +1,41 @@
-"""Cells of moments that came back as another type: what the type of their column says they stand for.
+"""Cells of moments and decimals that came back as another type: what the type of their column says they stand for.
 
 A language without a type for days, times of day or durations hands back what it has: a moment at midnight
-in UTC, or a whole number of the column's unit. Single values do not tell that such a cell is a day, the
-column does. Only cells of moments are judged so: what stands beside them, in a struct or a list, is not.
+in UTC, a whole number of the column's unit, or a text, which may be of the column's zone. Without decimals it hands
+back a number, whose digits behind the last that counts the column knows. Single values do not tell that such a cell
+is a day, or has a zero at its end, the column does. Only such cells are judged so: what stands beside them, in a
+struct or a list, is not.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
+from decimal import Decimal, InvalidOperation
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-__all__ = ["has_moments", "with_rebuilt"]
+__all__ = ["has_typed", "with_rebuilt"]
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z\Z", re.ASCII)
+_LOCAL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)?\Z", re.ASCII)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY = 86_400 * 10**9
 
 
-def has_moments(kind: Any) -> bool:
-    """Whether a type of Arrow is one of moments, or has them inside."""
+def has_typed(kind: Any) -> bool:
+    """Whether a type of Arrow is one of moments or decimals, or has them inside."""
     import pyarrow as pa
 
     kind = _plain(kind)
-    return bool(pa.types.is_temporal(kind)) or any(has_moments(part) for part in _parts(kind))
+    return bool(pa.types.is_temporal(kind) or pa.types.is_decimal(kind)) or any(
+        has_typed(part) for part in _parts(kind)
+    )
 
 
 def with_rebuilt(kind: Any, wanted: Any, back: Any) -> Any:
-    """What came back, with the wanted moment wherever it can be rebuilt from what came in its place.
+    """What came back, with the wanted moment or decimal wherever it can be rebuilt from what came in its place.
 
     Args:
         kind: Type of Arrow of the cell that was written.
@@ -46,6 +53,8 @@ def with_rebuilt(kind: Any, wanted: Any, back: Any) -> Any:
         return back
     if pa.types.is_temporal(kind):
         return wanted if _stands_for(kind, wanted, back) else back
+    if pa.types.is_decimal(kind):
+        return wanted if _is_number(wanted, back) else back
     if pa.types.is_struct(kind):
         if not isinstance(wanted, dict) or not isinstance(back, dict):
             return back
@@ -90,6 +99,16 @@ def _parts(kind: Any) -> list[Any]:
     return [kind.field(0).type] if nested else []
 
 
+def _is_number(wanted: Any, back: Any) -> bool:
+    """Whether a cell has the digits of a decimal, to as many places as its column has."""
+    if not isinstance(wanted, Decimal) or type(back) not in (int, float, str, Decimal):
+        return False
+    try:
+        return Decimal(repr(back) if isinstance(back, float) else back) == wanted
+    except InvalidOperation:
+        return False
+
+
 def _stands_for(kind: Any, wanted: Any, back: Any) -> bool:
     """Whether a moment of this type is all that a cell of another type holds."""
     import pyarrow as pa
@@ -100,7 +119,7 @@ def _stands_for(kind: Any, wanted: Any, back: Any) -> bool:
     if type(back) is int:
         return _is_count(kind, since, back)
     if isinstance(back, str):
-        back = _moment_of(back)
+        back = _moment_of(back, kind.tz if pa.types.is_timestamp(kind) else None)
     if type(back) is dt.date and pa.types.is_timestamp(kind):
         return since == _since(back)
     if pa.types.is_duration(kind) or not isinstance(back, dt.datetime):
@@ -121,12 +140,18 @@ def _is_count(kind: Any, since: int, back: int) -> bool:
     return since == found
 
 
-def _moment_of(text: str) -> dt.datetime | None:
-    """JSON's text of a Date: the moment is in it."""
-    try:
-        return dt.datetime.fromisoformat(text) if _INSTANT.match(text) else None
-    except ValueError:
+def _moment_of(text: str, zone: str | None) -> dt.datetime | None:
+    """The moment of a text: that of JSON of a Date, and of a column with a zone any with an offset, or with none that has one meaning there."""
+    if not (_INSTANT if zone is None else _LOCAL).match(text):
         return None
+    try:
+        found = dt.datetime.fromisoformat(text)
+        if found.tzinfo is not None or zone is None:
+            return found
+        first, second = (found.replace(tzinfo=ZoneInfo(zone), fold=fold) for fold in (0, 1))
+    except (ValueError, ZoneInfoNotFoundError):
+        return None
+    return first if first.utcoffset() == second.utcoffset() else None
 
 
 def _since(value: Any) -> int | None:

@@ -21,6 +21,7 @@ from tare.measure import scratch
 from tare.measure.exchange import (
     CHANGED,
     DEADLINE_S,
+    MOST_CHANGES,
     OWN,
     OWN_DEADLINE_S,
     OnlyPairs,
@@ -29,10 +30,11 @@ from tare.measure.exchange import (
     Tell,
     Values,
     digest_of,
+    gravest,
     paired,
     reason_of,
 )
-from tare.measure.exchange_moments import has_moments, with_rebuilt
+from tare.measure.exchange_moments import has_typed, with_rebuilt
 from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
 
@@ -335,7 +337,7 @@ def judge_columns(table: Any, wanted: dict[str, Any], back: dict[str, Any]) -> d
 
     from tare.measure.fidelity import compare
 
-    found = compare(wanted, back, kind="document", limit=5)
+    found = compare(wanted, back, kind="document", limit=MOST_CHANGES)
     if found.verdict not in CHANGED:
         return {"outcome": "same", "in": ""}
     if not found.changes:
@@ -346,18 +348,18 @@ def judge_columns(table: Any, wanted: dict[str, Any], back: dict[str, Any]) -> d
         rebuilt = {
             name: with_rebuilt(pa.list_(kind), wanted[name], back[name])
             for name, kind in kinds.items()
-            if has_moments(kind)
+            if has_typed(kind)
         }
         if rebuilt and compare(wanted, {**back, **rebuilt}, kind="document", limit=1).verdict != "lossy":
             verdict = "type"
-    first = found.changes[0]
+    first, count = gravest(found)
     return {
         "outcome": "changed",
         "verdict": verdict,
         "in": first.in_,
         "out": first.out,
         "at": first.at or first.path,
-        "count": first.count,
+        "count": count,
     }
 
 

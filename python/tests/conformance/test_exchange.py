@@ -14,6 +14,7 @@ from planted_reader import planted_reader
 from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.errors import UsageError
+from tare.fidelity import compare
 from tare.measure import exchange as exchanging
 from tare.measure.exchange import OWN, ends_of, exchange, shared_formats, summary
 from tare.measure.record_schema import SCHEMA, check
@@ -80,6 +81,28 @@ def test_a_planted_difference_is_found(tmp_path: Path) -> None:
     assert list(found) == [OWN]
     assert (found[OWN]["in"], found[OWN]["out"], found[OWN]["count"]) == ("4.75", "4.750000000000001", 1)
     assert "[19].x" in found[OWN]["at"]
+
+
+def test_each_value_that_changed_is_counted() -> None:
+    """Under different names, and beside a change that loses nothing: what is lost comes first."""
+    own = [
+        {"a": 2**53 + 1, "b": 2**64 - 1, "c": -(2**53) - 1, "d": (1, 2)},
+        {"a": 1, "b": 2, "c": 3, "d": (1, 2)},
+    ]
+    first, count = exchanging.gravest(
+        compare(
+            own,
+            [{**row, "a": float(row["a"]), "b": 0, "c": 0, "d": [1, 2]} for row in own],
+            kind="document",
+            limit=exchanging.MOST_CHANGES,
+        )
+    )
+    assert (first.verdict, count) == ("lossy", 5)
+    block = exchange(
+        "json", ["json:orjson", "json:ujson"], only=["text_empty"], own=own[:1] * 7, has_own=True
+    )
+    found = block["pairs"]["json:orjson"]["json:orjson"]["values"]
+    assert found[OWN]["count"] == 7, found
 
 
 def test_a_reader_that_ends_on_one_value_costs_that_value(tmp_path: Path) -> None:

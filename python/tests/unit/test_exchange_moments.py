@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,8 @@ BERLIN = dt.timezone(dt.timedelta(hours=1))
 PAIR = pa.array([{"a": DAY, "b": 1}, None], pa.struct([("a", pa.date32()), ("b", pa.int64())]))
 HOLE = pa.array([{"a": DAY, "b": None}], PAIR.type)
 FLOATS = pa.array([{"d": DAY, "x": 0.1}], pa.struct([("d", pa.date32()), ("x", pa.float32())]))
+PRICES = pa.array([Decimal("1.10"), Decimal("2.55"), None])
+IN_BERLIN = pa.array([NOON], pa.timestamp("us", "Europe/Berlin"))
 MIDNIGHT = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
@@ -52,9 +55,30 @@ REBUILT = [
     (PAIR, [{"a": at(2024, 1, 1), "b": 1}, None]),
     (PAIR, [{"a": "2024-01-01T00:00:00.000Z", "b": 1.0}, None]),
     (pa.array([[("k", DAY)]], pa.map_(pa.string(), pa.date32())), [[("k", at(2024, 1, 1))]]),
+    (PRICES, [1.1, 2.55, None]),
+    (PRICES, ["1.1", "2.55", None]),
+    (PRICES, [Decimal("1.1"), Decimal("2.55"), None]),
+    (PRICES.dictionary_encode(), [1.1, 2.55, None]),
+    (pa.array([Decimal("2.00")]), [2]),
+    (pa.array([[Decimal("1.10")]]), [[1.1]]),
+    (IN_BERLIN, ["2024-01-01 13:00:00"]),
+    (IN_BERLIN, ["2024-01-01T13:00:00.000000+0100"]),
+    (IN_BERLIN, ["2024-01-01T12:00:00Z"]),
 ]
 
 LOST = [
+    (PRICES, [1.1000000000000003, 2.55, None]),
+    (PRICES, [True, 2.55, None]),
+    (PRICES, ["1.1 EUR", 2.55, None]),
+    (pa.array([Decimal("12345678901234567890.12")]), [12345678901234567890.12]),
+    (IN_BERLIN, ["2024-01-01 12:00:00"]),
+    (IN_BERLIN, ["2024-01-01 13:00:00+0000"]),
+    (IN_BERLIN, [dt.datetime(2024, 1, 1, 13)]),
+    # An hour that Berlin had twice.
+    (
+        pa.array([dt.datetime(2024, 10, 27, 0, 30)], pa.timestamp("us", "Europe/Berlin")),
+        ["2024-10-27 02:30:00"],
+    ),
     (DAYS, [at(2024, 1, 1, 5), None]),
     (DAYS, [dt.datetime(2024, 1, 1, 5), None]),
     (DAYS, ["2024-01-01T05:00:00.000Z", None]),
