@@ -245,7 +245,9 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
     csvs.note(source, pa.table({}), [name for name in found.types if name in found.kept])
     if found.unsure:
         names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
-        source.notes.append(f"values that no one type holds in all parts of the text are kept as text: {names}")
+        source.notes.append(
+            f"values that no one type holds in all parts of the text are kept as text: {names}"
+        )
     schema = pa.schema(list(found.types.items()))
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -221,7 +221,11 @@ class _Column:
             return (types or {pa.null()}).pop(), True
         if types == {pa.int64(), pa.float64()} and not self.beyond:
             return pa.float64(), True
-        if self.digits and pa.string() in types and types <= {pa.string(), pa.int64(), pa.uint64(), pa.float64()}:
+        if (
+            self.digits
+            and pa.string() in types
+            and types <= {pa.string(), pa.int64(), pa.uint64(), pa.float64()}
+        ):
             return pa.string(), True  # the whole has the numbers that this block has
         if types == {pa.int64(), pa.uint64()}:
             return (pa.string() if self.negative else pa.uint64()), True

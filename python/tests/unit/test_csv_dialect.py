@@ -43,7 +43,10 @@ def test_line_ends_within_quotes_do_not_hide_the_delimiter(delimiter: str, names
 @pytest.mark.parametrize("name", ["x.tsv", "x.TAB", "x.tsv.gz"])
 def test_the_ending_says_what_the_header_leaves_open(name: str) -> None:
     table = parsed("City, State\tPop\nAustin, TX\t900\nReno, NV\t264\n", name)
-    assert [{"City, State": "Austin, TX", "Pop": 900}, {"City, State": "Reno, NV", "Pop": 264}] == table.to_pylist()
+    assert [
+        {"City, State": "Austin, TX", "Pop": 900},
+        {"City, State": "Reno, NV", "Pop": 264},
+    ] == table.to_pylist()
 
 
 def test_an_ending_that_the_header_contradicts_says_nothing() -> None:
@@ -77,7 +80,9 @@ def test_values_that_a_number_would_change_are_text(cells: list[str]) -> None:
     assert [cell.strip('"') for cell in cells] == table["v"].to_pylist()
 
 
-@pytest.mark.parametrize("cells", [["inf", "2.5"], ["1e308", "2.5"], ["0", "7"], ["-0.5", "0.25"], ["1e-05", "7"]])
+@pytest.mark.parametrize(
+    "cells", [["inf", "2.5"], ["1e308", "2.5"], ["0", "7"], ["-0.5", "0.25"], ["1e-05", "7"]]
+)
 def test_numbers_are_numbers(cells: list[str]) -> None:
     table = parsed("v,w\n" + "".join(f"{cell},2020-01-05 00:00:00\n" for cell in cells))
     assert [float(cell) for cell in cells] == table["v"].to_pylist()
@@ -98,7 +103,9 @@ def test_a_missing_last_value_is_missing_without_a_last_line_end(ended: bool) ->
     assert [{"a": "x", "b": "y"}, {"a": "z", "b": None}] == table.to_pylist()
 
 
-@pytest.mark.parametrize(("text", "names"), [("\na,b", ["a", "b"]), ('"a\nb",c', ["a\nb", "c"]), ("a,b", ["a", "b"])])
+@pytest.mark.parametrize(
+    ("text", "names"), [("\na,b", ["a", "b"]), ('"a\nb",c', ["a\nb", "c"]), ("a,b", ["a", "b"])]
+)
 def test_names_alone_are_a_table_without_rows(text: str, names: list[str]) -> None:
     assert (names, 0) == (parsed(text).column_names, parsed(text).num_rows)
 
@@ -128,14 +135,18 @@ def test_a_stream_says_which_columns_only_the_whole_would_tell(tmp_path: Path) -
     done = tare.convert(tmp_path / "x.csv", tmp_path / "x.ndjson")
     assert any("no one type" in note and "kept as text: d" in note for note in done.notes)
     assert not any("leading zeros" in note for note in done.notes)
-    assert {"1": 1000, "true": 1} == {cell: [row["d"] for row in tare.read(tmp_path / "x.ndjson")].count(cell) for cell in ("1", "true")}
+    assert {"1": 1000, "true": 1} == {
+        cell: [row["d"] for row in tare.read(tmp_path / "x.ndjson")].count(cell) for cell in ("1", "true")
+    }
 
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("before", ["", "\n" * 5000])
 def test_a_byte_order_mark_within_a_text_is_a_part_of_it(tmp_path: Path, before: str) -> None:
     cells = ["\ufeffx" * (k % 3 == 0) or f"y{k}" for k in range(2000)]
-    (tmp_path / "x.csv").write_text(before + "v,w\n" + "".join(f"{cell},1\n" for cell in cells), encoding="utf-8")
+    (tmp_path / "x.csv").write_text(
+        before + "v,w\n" + "".join(f"{cell},1\n" for cell in cells), encoding="utf-8"
+    )
     assert tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet").streamed
     assert cells == tare.read(tmp_path / "x.parquet")["v"].to_pylist()
 
@@ -143,7 +154,11 @@ def test_a_byte_order_mark_within_a_text_is_a_part_of_it(tmp_path: Path, before:
 def range_of(path: Path, start: int, end: int, names: list[str]) -> list[dict[str, object]]:
     schema = pa.schema([(name, pa.string()) for name in names])
     options = {"schema": schema_to_text(schema), "delimiter": ",", "header": 0}
-    return [row for batch in read_csv_range(str(path), start, end, options, path.name)[1] for row in batch.to_pylist()]
+    return [
+        row
+        for batch in read_csv_range(str(path), start, end, options, path.name)[1]
+        for row in batch.to_pylist()
+    ]
 
 
 def test_a_byte_order_mark_at_a_parts_begin_is_a_part_of_its_value(tmp_path: Path) -> None:
@@ -167,4 +182,6 @@ def test_a_part_that_begins_and_ends_within_values_is_refused(tmp_path: Path, va
 def test_a_quote_within_a_field_is_a_character_of_a_part_too(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text('5" pipe,1\n6",2\n"a ""b""",3\n')
-    assert ['5" pipe', '6"', 'a "b"'] == [row["a"] for row in range_of(path, 0, path.stat().st_size, ["a", "b"])]
+    assert ['5" pipe', '6"', 'a "b"'] == [
+        row["a"] for row in range_of(path, 0, path.stat().st_size, ["a", "b"])
+    ]

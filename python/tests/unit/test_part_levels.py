@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import ipc
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import ipc
 
 from tare import scale
 from tare.dataset import Dataset, load_saved

@@ -23,7 +23,7 @@ from tare.scale.tasks.counting import told_of
 from tare.scale.tasks.inputs import as_documents, named, opened, opened_part
 from tare.scale.tasks.partition import partitions
 from tare.scale.tasks.reading import columns_of, lost_with_schema, rows_of
-from tare.scale.tasks.written import write_rows
+from tare.scale.tasks.written import Terms, write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,15 +145,12 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
             path, given, options, codec, read=str(unit.get("read", "")), trust=writing.allow_pickle
         )
         settle(found.losses, [], strict=strict, what=source)
+        terms = Terms(writing.verify, writing.allow_loss, strict, data_only, part=bool(given.get("range")))
         # Values tell the names of partitions: no plan could look whose they are.
         writing.guarded = bool(options.get("partition")) and not writing.overwrite
         for piece, rows in _pieces(found.schema, found.batches, name, options.get("partition")):
             with writing.output(piece) as target:
-                done = write_rows(
-                    rows, target, codec, piece,
-                    verify=writing.verify, allow_loss=writing.allow_loss, strict=strict, data_only=data_only,
-                    part=bool(given.get("range")),
-                )  # fmt: skip
+                done = write_rows(rows, target, codec, piece, terms)
             made.rows += done.rows
             made.fidelity += _told(piece, done.changes, [loss.as_dict() for loss in done.losses])
             _note(made, done.notes)

@@ -24,7 +24,7 @@ from tare.scale.place import shown
 from tare.scale.plain import plain_bytes, plain_bytes_of
 from tare.scale.ranges import Counted
 from tare.scale.tasks.row_schemas import as_rows_are, found_in, like_old
-from tare.scale.tasks.written import write_rows
+from tare.scale.tasks.written import Terms, write_rows
 from tare.scale.widening import Apart, merged
 
 if TYPE_CHECKING:
@@ -265,10 +265,8 @@ def _batch(reader: NdjsonReader, block: bytes, schema: pa.Schema) -> pa.RecordBa
 def _write(
     schema: pa.Schema, rows: Iterable[pa.RecordBatch], target: str, codec: Codec, *, compare: bool = False
 ) -> int:
-    verify = "decode" if compare else "size"
-    done = write_rows(
-        (schema, _grouped(rows)), target, codec, os.path.basename(target), verify=verify, allow_loss=False
-    )
+    terms = Terms("decode" if compare else "size")
+    done = write_rows((schema, _grouped(rows)), target, codec, os.path.basename(target), terms)
     if done.changes or not done.rows:
         raise Apart("what changes is told by another")
     return done.rows

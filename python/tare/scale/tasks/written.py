@@ -19,7 +19,7 @@ from tare.scale.failures import LossRefused
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Written", "write_rows"]
+__all__ = ["Terms", "Written", "write_rows"]
 
 _NULL_FOR_NAN = {"json": ("msgspec", "orjson"), "ndjson": ("msgspec", "orjson", "polars")}
 _NESTED_DEPTH = 8
@@ -43,22 +43,36 @@ class Written:
     notes: list[str]
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What is verified of rows that are written, and what may be lost.
+
+    Args:
+        verify: ``size``, ``hash`` or ``decode``.
+        allow_loss: Whether values may change.
+        strict: Whether what a format of R does not hold is refused.
+        data_only: Whether what is no data is left out of a file of R.
+        part: Whether the rows are some of a file: levels that none of them has are then no loss, for other parts have them.
+    """
+
+    verify: str
+    allow_loss: bool = False
+    strict: bool = False
+    data_only: bool = False
+    part: bool = False
+
+
 def write_rows(
     found: tuple[pa.Schema, Iterable[pa.RecordBatch]],
     target: str,
     codec: Codec,
     name: str,
-    *,
-    verify: str,
-    allow_loss: bool,
-    strict: bool = False,
-    data_only: bool = False,
-    part: bool = False,
+    terms: Terms,
 ) -> Written:
     """Write rows, batch by batch where the format can be written so, else as one table.
 
     What is written is read back and compared by the rule of `tare.convert`: below 64 MiB of rows, or when
-    `verify` is ``decode``. Parquet and Arrow hold plain types as they are, if Arrow writes them; nothing is read
+    the terms verify by ``decode``. Parquet and Arrow hold plain types as they are, if Arrow writes them; nothing is read
     back there then. What a format of R does not hold, its writer tells of every value, however many there are.
 
     Args:
@@ -66,42 +80,40 @@ def write_rows(
         target: The path to write at, which must not be there.
         codec: How.
         name: What to call the file in messages.
-        verify: ``size``, ``hash`` or ``decode``.
-        allow_loss: Whether values may change.
-        strict: Whether what a format of R does not hold is refused.
-        data_only: Whether what is no data is left out of a file of R.
-        part: Whether the rows are some of a file: levels that none of them has are then no loss, for other parts have them.
+        terms: What is verified, and what may be lost.
 
     Raises:
         LossRefused: Values would change, and may not.
-        LossError: Something would be lost, and ``strict``.
+        LossError: Something would be lost, and the terms are strict.
         EncodeError: The format cannot hold them.
     """
     import pyarrow as pa
 
     schema, rows = found
-    exact = verify != "decode" and changes.has_arrows_types(codec) and all(map(_is_plain, schema.types))
-    keep = _Kept(schema, None if verify == "decode" else 0 if exact else io.VERIFY_BYTES)
+    exact = terms.verify != "decode" and changes.has_arrows_types(codec) and all(map(_is_plain, schema.types))
+    keep = _Kept(schema, None if terms.verify == "decode" else 0 if exact else io.VERIFY_BYTES)
     try:
         passing = keep.passing(rows, _lost_floats(codec))
         if objects.writes(codec):
             table = pa.Table.from_batches(list(passing), schema)
-            done = objects.write(table, target, codec, sync=False, strict=strict, data_only=data_only)
+            done = objects.write(
+                table, target, codec, sync=False, strict=terms.strict, data_only=terms.data_only
+            )
             count, losses = table.num_rows, done.loss
         else:
             count, losses = _write(schema, passing, target, codec), []
     except pa.ArrowException as error:
         raise EncodeError(f"{codec}: {str(error)[:200]}", format=codec.format_id) from error
-    left_out = data_only and bool(losses)  # it differs, as was asked for
+    left_out = terms.data_only and bool(losses)  # it differs, as was asked for
     changed, unused = keep.lost, False
     if keep.table is not None and not left_out and not exact:
-        changed, unused = _compared(keep.table, _read_back(target, codec, keep.table), part=part)
+        changed, unused = _compared(keep.table, _read_back(target, codec, keep.table), part=terms.part)
     elif not exact:
         changed = [*changes.type_losses(schema, codec), *changed]
     lossy = [one for one in changed if one["verdict"] == "lossy"]
-    if lossy and not allow_loss:
+    if lossy and not terms.allow_loss:
         raise _refusal(lossy, codec, name)
-    notes = _notes(codec, keep.size, left_out=left_out, verify=verify)
+    notes = _notes(codec, keep.size, left_out=left_out, verify=terms.verify)
     return Written(count, changed, losses, [*notes, _UNUSED.format(codec.format_id)] if unused else notes)
 
 
