@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -61,11 +62,25 @@ def export(
             continue
         path = target / f"{name}.{kind}"
         if kind == "svg":
-            path.write_text(vl_convert.vega_to_svg(whole), encoding="utf-8")
+            path.write_text(_numbered_anew(vl_convert.vega_to_svg(whole)), encoding="utf-8")
         else:
             path.write_bytes(vl_convert.vega_to_png(whole, scale=2))
         written.append(path)
     return written
+
+
+def _numbered_anew(svg: str) -> str:
+    """A chart whose ids count from its own first one: those of vl-convert count on from chart to chart of a process.
+
+    >>> _numbered_anew('<clipPath id="clip7"/><g clip-path="url(#clip7)"/><clipPath id="clip9"/>')
+    '<clipPath id="clip0"/><g clip-path="url(#clip0)"/><clipPath id="clip1"/>'
+    """
+    numbers: dict[str, int] = {}
+
+    def again(found: re.Match[str]) -> str:
+        return f"{found[1]}{found[2]}{numbers.setdefault(found[2] + found[3], len(numbers))}"
+
+    return re.sub(r"""(id="|url\(["']?#)(clip|gradient)(\d+)""", again, svg)
 
 
 def complete_spec(

@@ -143,6 +143,13 @@ def test_charts_say_which_group_they_are_of(record, tmp_path):
     assert found.dataset["name"] in group_said(found, "times")
 
 
+def test_a_chart_is_the_same_file_each_time(record, tmp_path):
+    """However many were drawn before it: a page that is made anew changes only where its record did."""
+    first = pictures(record, tmp_path / "a")
+    assert pictures(record, tmp_path / "b") == first
+    assert any("clip0" in picture for picture in first.values())
+
+
 def test_the_page_says_which_group_a_chart_is_of(record):
     """Costs are of a fixed group, which is named; other charts follow the switch."""
     page = render(record)
