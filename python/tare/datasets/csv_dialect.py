@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 
-from tare.formats.csv_rows import DELIMITERS, has_one_column, unquoted_rows
+from tare.formats.csv_rows import DELIMITERS, blank_start, has_one_column, header_of, unquoted_rows
 
 __all__ = ["Dialect", "dialect"]
 
@@ -45,9 +45,11 @@ def dialect(data: bytes, ending: str = "") -> Dialect:
     >>> dialect(b"City, State\tPop\nReno, NV\t264\n", ".tsv").delimiter
     '\t'
     """
-    head = data[:_HEAD_BYTES]
+    begin = blank_start(data)
+    head = data[begin : begin + _HEAD_BYTES]
     # Two columns have a delimiter in their header too; what stands in values alone is part of them.
-    possible = [one for one in DELIMITERS if not has_one_column(data, one)]
+    header = header_of(data)
+    possible = [one for one in DELIMITERS if one.encode() in next(unquoted_rows(header, one), b"")]
     named = _ENDINGS.get(ending)
     delimiter = named if named in possible else _likeliest(head, possible)
     decimal = (
@@ -63,7 +65,8 @@ def _likeliest(head: bytes, possible: list[str]) -> str:
         rows = list(islice(unquoted_rows(head, delimiter), _ROWS))
         if len(rows) > 2:
             rows = rows[:-1]  # the head may end within it
-        count, rows_with_it = Counter(row.count(delimiter.encode()) for row in rows).most_common(1)[0]
+        counts = Counter(row.count(delimiter.encode()) for row in rows)
+        count, rows_with_it = counts.most_common(1)[0] if counts else (0, 0)
         return (rows_with_it / len(rows) if count else 0.0, count)
 
     best = max(possible, key=score, default=",")

@@ -6,6 +6,7 @@ those that no double holds at all, as ``1e309``.
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ def taken_back(table: pa.Table, texts: pa.Table, decimal: str) -> dict[str, Any]
 
 
 def has_leading_zeros(text: Any) -> bool:
-    """Whether a value of a text column starts with a zero and another digit, or an ``x``: then no decimal number was meant."""
+    """Whether a value of a text column starts with a zero that a digit or an ``x`` follows: then no decimal number was meant."""
     import pyarrow.compute as pc
 
     return bool(pc.any(pc.match_substring_regex(text, r"^[ \t]*[+-]?0[0-9xX]")).as_py())
@@ -79,7 +80,12 @@ def _loses_digits(text: Any, decimal: str) -> bool:
 
     long = text.filter(pc.match_substring_regex(text, r"[0-9][0-9.,]{15}|[eE][+]?[0-9]{3}"))
     cells = (cell.strip().replace(decimal, ".") for cell in pc.unique(long).to_pylist() if cell is not None)
-    return any(abs(float(cell)) >= _MAX_EXACT and not _round_trips(Decimal(cell)) for cell in cells)
+    return any(abs(float(cell)) >= _MAX_EXACT and _changes(cell) for cell in cells)
+
+
+def _changes(cell: str) -> bool:
+    """Whether a number is not what its nearest double is; `Decimal` itself has no place for exponents of twenty digits."""
+    return math.isinf(float(cell)) or not _round_trips(Decimal(cell))
 
 
 def _round_trips(number: Decimal) -> bool:
@@ -96,7 +102,7 @@ def _integers(text: Any) -> bool:
     """Whether all are written as integers: then no double was meant."""
     import pyarrow.compute as pc
 
-    return bool(pc.all(pc.match_substring_regex(text, r"^[+-]?[0-9]+$")).as_py())
+    return bool(pc.all(pc.match_substring_regex(text, r"^[ \t]*[+-]?[0-9]+[ \t]*$")).as_py())
 
 
 def _unsigned(text: Any) -> Any:
@@ -105,7 +111,7 @@ def _unsigned(text: Any) -> Any:
     import pyarrow.compute as pc
 
     try:
-        return pc.cast(text, pa.uint64())
+        return pc.cast(pc.utf8_trim(text, " \t"), pa.uint64())
     except pa.ArrowInvalid:
         return text
 

@@ -23,7 +23,7 @@ from tare.formats.csv_rows import blank_start, first_row, header_of, uncut
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KEPT", "MISSING", "ended", "last_row", "note", "options", "parse", "read"]
+__all__ = ["KEPT", "MISSING", "blank", "lacks_end", "last_row", "note", "options", "parse", "read"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 KEPT = "numbers with leading zeros or in hexadecimal, or with more digits than fit a number, are kept as text"
@@ -71,8 +71,9 @@ def read(
     import pyarrow as pa
 
     if re.search(rb"\S", data) is None:
-        raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
-    data = ended(data, style)
+        raise blank(source)
+    if lacks_end(data, style) or (not data.endswith((b"\n", b"\r")) and _is_header(data, style)):
+        data += b"\n"
     table = _read(source, data, style, types or {}, columns)
     doubtful = [] if types else csv_guesses.doubtful(data, style, table)
     kept = {}
@@ -85,19 +86,27 @@ def read(
     return table, kept
 
 
-def ended(data: bytes, style: Dialect) -> bytes:
-    """The text with its last line's end where pyarrow needs one: behind names alone, and behind a last value that is missing.
+def blank(source: Source) -> Truncated:
+    """The error of a text without any value or name."""
+    return source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
 
-    Without it, the first is no table for it, and the second an empty text if the field before is quoted.
+
+def lacks_end(data: bytes, style: Dialect) -> bool:
+    r"""Whether the last value is missing, and the end of its line too: pyarrow makes it an empty text then, if the field before is quoted.
 
     Args:
         data: The text, or rows of it.
         style: How fields stand in it.
+
+    >>> lacks_end(b'"x",', Dialect()), lacks_end(b'"x",\n', Dialect()), lacks_end(b'1,"x,', Dialect())
+    (True, False, False)
     """
-    if data.endswith((b"\n", b"\r")):
-        return data
-    missing = data.endswith(style.delimiter.encode())
-    return data + b"\n" if missing or len(header_of(data, (style.delimiter,))) == len(data) else data
+    return data.endswith(style.delimiter.encode()) and data.count(b'"') % 2 == 0
+
+
+def _is_header(data: bytes, style: Dialect) -> bool:
+    """Whether names are all there is, which without a line's end is no table for pyarrow."""
+    return len(header_of(data, (style.delimiter,))) == len(data) and data.count(b'"') % 2 == 0
 
 
 def note(source: Source, table: pa.Table, kept: list[str]) -> None:

@@ -9,6 +9,7 @@ says so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ __all__ = ["Blocks", "Guess", "Undecided", "guess", "tables", "whole_rows"]
 _LEAST_BLOCK_BYTES, _MOST_BLOCK_BYTES = 1 << 20, 16 << 20
 _LONGEST_ROW_BLOCKS = 16
 _MAX_EXACT = 1 << 53
+_SIGNED_ZERO = re.compile(rb"-0+(?![0-9A-Za-z.])")
 
 
 class Undecided(Exception):
@@ -69,6 +71,7 @@ class Blocks:
         Raises:
             Undecided: Where rows end cannot be told.
             Malformed: A byte is not UTF-8.
+            Truncated: There are blank lines alone.
         """
         if recognise.encoding_of(self.source.head[:4]) not in (None, "utf-8-sig"):
             raise Undecided
@@ -83,6 +86,8 @@ class Blocks:
                 yield text
             else:  # a mark that does not begin the file is a part of its value
                 yield header + (BOM if block.startswith(BOM) else b"") + text
+        if not header:
+            raise csvs.blank(self.source)
 
     def _rows(self) -> Iterator[bytes]:
         size = min(max(_LEAST_BLOCK_BYTES, self.source.size // 64), _MOST_BLOCK_BYTES)
@@ -155,8 +160,9 @@ def guess(source: Source, *, columns: list[str] | None = None, limit: int | None
         table, kept = csvs.read(source, text, _style(blocks, text), columns=columns)
         if len(set(table.column_names)) < table.num_columns:
             raise Undecided
+        signs = _SIGNED_ZERO.search(text) is not None
         for name, column in zip(table.column_names, table.columns, strict=True):
-            seen.setdefault(name, _Column()).add(column, kept=name in kept)
+            seen.setdefault(name, _Column()).add(column, kept=name in kept, signs=signs)
     found = Guess()
     for name, each in seen.items():
         found.types[name], sure = each.type()
@@ -189,12 +195,14 @@ class _Column:
     def __init__(self) -> None:
         self.types: list[Any] = []
         self.text = False  # a block is text, whatever the others are
-        self.zeros = False  # kept as text for leading zeros: so is the whole
+        self.zeros = False  # kept as text for leading zeros, or in hexadecimal: so is the whole
         self.digits = False  # kept as text, or made unsigned, for digits that a double loses
         self.beyond = False  # holds integers beyond those that doubles count
         self.negative = False  # holds integers below zero
+        self.signs = False  # may hold zeros with a sign
 
-    def add(self, column: Any, *, kept: bool) -> None:
+    def add(self, column: Any, *, kept: bool, signs: bool) -> None:
+        """Take a block's column; `signs` says that a zero with a sign may be in it, which no uint64 is."""
         import pyarrow as pa
 
         if kept and pa.types.is_string(column.type) and csv_guesses.has_leading_zeros(column):
@@ -207,6 +215,7 @@ class _Column:
             least, most = _ends(column)
             self.beyond |= max(-least, most) > _MAX_EXACT
             self.negative |= least < 0
+            self.signs |= signs
         if column.type not in self.types:
             self.types.append(column.type)
 
@@ -221,13 +230,12 @@ class _Column:
             return (types or {pa.null()}).pop(), True
         if types == {pa.int64(), pa.float64()} and not self.beyond:
             return pa.float64(), True
-        if (
-            self.digits
-            and pa.string() in types
-            and types <= {pa.string(), pa.int64(), pa.uint64(), pa.float64()}
-        ):
-            return pa.string(), True  # the whole has the numbers that this block has
-        if types == {pa.int64(), pa.uint64()}:
+        if self.digits and pa.string() in types and types <= {pa.string(), pa.int64(), pa.uint64()}:
+            return (
+                pa.string(),
+                True,
+            )  # more than uint64 holds, or digits that a double loses: so has the whole
+        if types == {pa.int64(), pa.uint64()} and (self.negative or not self.signs):
             return (pa.string() if self.negative else pa.uint64()), True
         if types == {pa.date32(), pa.timestamp("s")}:
             return pa.timestamp("s"), True

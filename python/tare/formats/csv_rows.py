@@ -24,7 +24,7 @@ __all__ = [
     "header_of",
     "one_column_start",
     "opened",
-    "quoted_line_end",
+    "unclosed_quote",
     "uncut",
     "unquoted_rows",
 ]
@@ -40,6 +40,16 @@ def _tokens(delimiters: tuple[str, ...]) -> re.Pattern[bytes]:
     """Quoted fields, and line ends outside of them. A quote within a field is a character like others."""
     begins = re.escape("".join(delimiters).encode()) + rb"\r\n"
     return re.compile(rb"(?:(?<=[" + begins + rb'])|\A)"[^"]*(?:""[^"]*)*(?:"|\Z)|\r\n|\n|\r')
+
+
+@functools.cache
+def _guessed_tokens(delimiter: str) -> re.Pattern[bytes]:
+    """The tokens of a delimiter, and what is quoted between two borders if another one is it."""
+    others = re.escape("".join(one for one in DELIMITERS if one != delimiter).encode())
+    borders = re.escape("".join(DELIMITERS).encode()) + rb"\r\n"
+    quoted = rb'"[^"]*(?:""[^"]*)*'
+    between = rb"(?<=[" + others + rb"])" + quoted + rb'"(?=[' + borders + rb"]|\Z)"
+    return re.compile(between + rb"|" + _tokens((delimiter,)).pattern)
 
 
 def first_row(data: bytes, delimiters: tuple[str, ...] = DELIMITERS) -> int:
@@ -65,16 +75,18 @@ def first_row(data: bytes, delimiters: tuple[str, ...] = DELIMITERS) -> int:
 def unquoted_rows(data: bytes, delimiter: str) -> Iterator[bytes]:
     r"""The rows of a text without their line ends and without what is quoted; blank lines are left out.
 
+    Which delimiter it is need not be known: what is quoted behind another one that may be it, and closed before one, is quoted too.
+
     Args:
         data: Text from its start; its last row need not be whole.
-        delimiter: What stands between fields.
+        delimiter: What may stand between fields.
 
-    >>> list(unquoted_rows(b'a;"b\nc"\n\n1;2', ";"))
-    [b'a;', b'1;2']
+    >>> list(unquoted_rows(b'a;"b\nc"\n\n1;2', ";")), list(unquoted_rows(b'1;"Doe, Jane"', ","))
+    ([b'a;', b'1;2'], [b'1;'])
     """
     text = data.removeprefix(BOM)
     row, at, quoted = b"", 0, False
-    for token in _tokens((delimiter,)).finditer(text):
+    for token in _guessed_tokens(delimiter).finditer(text):
         row += text[at : token.start()]
         at = token.end()
         if token[0].startswith(b'"'):
@@ -87,26 +99,29 @@ def unquoted_rows(data: bytes, delimiter: str) -> Iterator[bytes]:
         yield row
 
 
-def quoted_line_end(data: bytes, delimiter: str) -> int | None:
-    r"""The first line feed within quotes, where a quote within a field is a character like others; None if there is none.
+def unclosed_quote(data: bytes, delimiter: str) -> int | None:
+    r"""The first quote that opens a value which does not end in its line; None if each does.
+
+    A quote within a field is a character like others.
 
     Args:
         data: Text that begins at a field.
         delimiter: What stands between fields.
 
-    >>> quoted_line_end(b'1,"a\nb"\n', ","), quoted_line_end(b'1,5" pipe\n', ",")
-    (4, None)
+    >>> unclosed_quote(b'1,"a\nb"\n', ","), unclosed_quote(b'1,"a', ","), unclosed_quote(b'1,5" pipe\n', ",")
+    (2, 2, None)
     """
     import numpy as np
 
     text = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(text == ord('"'))
     ends = np.flatnonzero(text == ord("\n"))
-    if not (np.searchsorted(quotes, ends) % 2).any() and at_borders(text, quotes, delimiter):
+    within = np.searchsorted(quotes, ends) % 2
+    if len(quotes) % 2 == 0 and not within.any() and at_borders(text, quotes, delimiter):
         return None
     for token in _tokens((delimiter,)).finditer(data):
-        if token[0].startswith(b'"') and b"\n" in token[0]:
-            return token.start() + token[0].index(b"\n")
+        if token[0].startswith(b'"') and (b"\n" in token[0] or token[0].count(b'"') % 2):
+            return token.start()
     return None
 
 

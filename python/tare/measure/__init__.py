@@ -59,7 +59,7 @@ A worker, in its own process
 Proof: what came back
     exchange        what one codec writes and another reads, across languages
     exchange_tables  the same for tables, column by column
-    exchange_moments  its days, times and durations that came back as another type
+    exchange_moments  its days, times, durations and decimals that came back as another type
     fidelity        encodes, decodes and judges, by the rule of ``tare.fidelity``
     hooks           options that keep more
     probes          single values that formats lose

@@ -65,7 +65,8 @@ OWN_DEADLINE_S = 120.0
 _SEQUENCES = frozenset({"ndjson"})  # one value is no sequence: such formats have no probes here
 _NO_FORMATS = frozenset({"none"})  # what does nothing writes nothing that another could read
 CHANGED = frozenset({"type", "lossy"})
-MOST_CHANGES = 20_000  # more than a comparison tells apart: all of them are counted
+MOST_CHANGES = 20_000
+"""Kinds of change that are asked for: more than a comparison tells apart, so that all are counted."""
 
 
 def ends_of(
@@ -511,10 +512,10 @@ def _judged(value: Any, back: Any, shown: str, *, kept: bool) -> dict[str, Any]:
 
 
 def gravest(found: Comparison) -> tuple[Change, int]:
-    """The first change of the gravest kind, and how many values changed so in all; more than ten thousand paths are not told apart.
+    """The first change of the gravest verdict, and how often that verdict was given in all.
 
     Args:
-        found: A comparison with changes, the gravest first.
+        found: A comparison with all its changes (`MOST_CHANGES`), the gravest first.
     """
     first = found.changes[0]
     return first, sum(change.count for change in found.changes if change.verdict == first.verdict)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,6 +19,8 @@ __all__ = ["has_typed", "with_rebuilt"]
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z\Z", re.ASCII)
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)?\Z", re.ASCII)
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)\Z", re.ASCII)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY = 86_400 * 10**9
@@ -100,13 +102,11 @@ def _parts(kind: Any) -> list[Any]:
 
 
 def _is_number(wanted: Any, back: Any) -> bool:
-    """Whether a cell has the digits of a decimal, to as many places as its column has."""
+    """Whether a cell is the number of a decimal, of which the column knows the places."""
     if not isinstance(wanted, Decimal) or type(back) not in (int, float, str, Decimal):
         return False
-    try:
-        return Decimal(repr(back) if isinstance(back, float) else back) == wanted
-    except InvalidOperation:
-        return False
+    text = repr(back) if isinstance(back, float) else str(back)
+    return _NUMBER.match(text) is not None and Decimal(text) == wanted
 
 
 def _stands_for(kind: Any, wanted: Any, back: Any) -> bool:
@@ -148,10 +148,19 @@ def _moment_of(text: str, zone: str | None) -> dt.datetime | None:
         found = dt.datetime.fromisoformat(text)
         if found.tzinfo is not None or zone is None:
             return found
-        first, second = (found.replace(tzinfo=ZoneInfo(zone), fold=fold) for fold in (0, 1))
-    except (ValueError, ZoneInfoNotFoundError):
+        first, second = (found.replace(tzinfo=_zone(zone), fold=fold) for fold in (0, 1))
+    except (ValueError, OSError, ZoneInfoNotFoundError):
         return None
     return first if first.utcoffset() == second.utcoffset() else None
+
+
+def _zone(name: str) -> dt.tzinfo:
+    """The zone of a column, which may be an offset."""
+    found = _OFFSET.match(name)
+    if found is None:
+        return ZoneInfo(name)
+    ahead = dt.timedelta(hours=int(found[2]), minutes=int(found[3]))
+    return dt.timezone(-ahead if found[1] == "-" else ahead)
 
 
 def _since(value: Any) -> int | None:

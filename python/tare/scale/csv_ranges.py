@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tare.datasets import csvs
 from tare.datasets.csv_dialect import Dialect
 from tare.errors import Malformed, UsageError
-from tare.formats.csv_rows import BOM, quoted_line_end
+from tare.formats.csv_rows import BOM, unclosed_quote
 from tare.scale.ranges import line_blocks, open_plain, schema_from_text
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def read_csv_range(
         if first >= end:
             return
         with open_plain(path) as file:
-            for at, block in line_blocks(file, first, end):
+            for begin, data in line_blocks(file, first, end):
+                own = len(BOM) if begin == 0 and data.startswith(BOM) else 0  # the file's mark, no value's
+                at, block = begin + own, data[own:]
                 if block.strip(b"\r\n") or one:
                     style = Dialect(delimiter, b'"' in block, decimal, one)
                     yield from _rows(block, style, schema, name, at).to_batches(_BATCH_ROWS)
@@ -60,7 +62,7 @@ def read_csv_range(
 def _rows(block: bytes, style: Dialect, schema: pa.Schema, name: str, at: int) -> pa.Table:
     import pyarrow as pa
 
-    broken = quoted_line_end(block, style.delimiter) if style.quoted else None
+    broken = unclosed_quote(block, style.delimiter) if style.quoted else None
     if broken is not None:
         raise _malformed(name, at, *_line(block, broken), "a quote is not closed in its line")
     try:
@@ -91,7 +93,8 @@ def _parsed(block: bytes, style: Dialect, schema: pa.Schema) -> pa.Table:
         use_threads=False, block_size=len(block) + 1, column_names=schema.names
     )
     mark = BOM if block.startswith(BOM) else b""  # one of these is taken for the file's and left out
-    return csv.read_csv(io.BytesIO(mark + csvs.ended(block, style)), **given).cast(schema)
+    end = b"\n" if csvs.lacks_end(block, style) else b""
+    return csv.read_csv(io.BytesIO(mark + block + end), **given).cast(schema)
 
 
 def _fault(block: bytes, style: Dialect, schema: pa.Schema, said: str) -> tuple[int, bytes, str]:

@@ -99,10 +99,14 @@ def test_each_value_that_changed_is_counted() -> None:
     )
     assert (first.verdict, count) == ("lossy", 5)
     block = exchange(
-        "json", ["json:orjson", "json:ujson"], only=["text_empty"], own=own[:1] * 7, has_own=True
+        "json",
+        ["json:orjson", "json:ujson"],
+        only=["text_empty"],
+        own=[{"d": (1,), "e": (1, 2)}] * 7,
+        has_own=True,
     )
     found = block["pairs"]["json:orjson"]["json:orjson"]["values"]
-    assert found[OWN]["count"] == 7, found
+    assert found[OWN]["count"] == 14, found
 
 
 def test_a_reader_that_ends_on_one_value_costs_that_value(tmp_path: Path) -> None:

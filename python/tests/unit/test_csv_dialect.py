@@ -14,7 +14,7 @@ from tare import io as tare_io
 from tare.datasets import csvs, csvstream
 from tare.datasets.csv_dialect import dialect
 from tare.datasets.source import find
-from tare.errors import Malformed
+from tare.errors import Malformed, Truncated
 from tare.scale.csv_ranges import read_csv_range
 from tare.scale.ranges import schema_to_text
 
@@ -38,6 +38,31 @@ def test_line_ends_within_quotes_do_not_hide_the_delimiter(delimiter: str, names
     table = parsed(text.getvalue())
     assert list(names) == table.column_names
     assert rows == [[str(row[names[0]]), row[names[1]]] for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("other", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_another_delimiter_within_quotes_is_none(delimiter: str, other: str, count: int) -> None:
+    """As many in every row as the delimiter itself, or more, in the names too."""
+    names = ["id", f"Name{other}Vorname{other * (count - 1)}"]
+    rows = [[str(k), f"Meier{other}Hans{other * (count - 1)}"] for k in range(3)]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerows([names, *([int(one), two] for one, two in rows)])
+    table = parsed(text.getvalue())
+    assert [names, *rows] == [
+        table.column_names,
+        *([str(row["id"]), row[names[1]]] for row in table.to_pylist()),
+    ]
+
+
+def test_a_quote_within_a_field_hides_nothing_from_the_delimiter() -> None:
+    assert [{"a": '5," x', "b": 1}, {"a": '6," y', "b": 2}] == parsed('a;b\n5," x;1\n6," y;2\n').to_pylist()
+
+
+def test_blank_lines_however_many_stand_before_the_names() -> None:
+    assert [{"a": 1, "b": 2}] == parsed("\n" * 70_000 + "a,b\n1,2\n").to_pylist()
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "x.TAB", "x.tsv.gz"])
@@ -67,6 +92,7 @@ def test_a_table_with_several_lines_in_a_value_is_written_with_tabs_and_read_bac
         ["0xFFFFFFFFFFFFFFFF", "0xdeadbeefdeadbeef", "7"],
         ["0X1f", "7"],
         ["1e309", "2.5"],
+        ["1e9999999999999999999", "2.5"],
         ["-1E+400", "2.5"],
         [" 02139", " 01001"],
         ["7", "   007"],
@@ -130,6 +156,40 @@ def test_a_stream_has_the_types_of_the_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(
+    ("cells", "alike"),
+    [
+        (["-0", "7", "18446744073709551615"], False),
+        (["8", "7", "18446744073709551615"], True),
+        (["-8", "7", "18446744073709551615"], True),
+        ([" 8", "7", " 18446744073709551615"], True),
+        ([" -8", "7", "18446744073709551615"], True),
+        (["100000000000000000000", "7", "1.5"], False),
+        (["100000000000000000000", "7", ""], True),
+        (["9007199254740993", "7", "1.5"], False),
+        (["0x10", "7", "true"], True),
+        (["1", "0", "true"], False),
+        (["0.5", "7", "18446744073709551615"], False),
+    ],
+)
+def test_a_stream_is_read_as_the_whole_or_says_that_it_is_text(
+    tmp_path: Path, cells: list[str], alike: bool
+) -> None:
+    """Each value fills blocks of its own; one in the middle fits every type."""
+    counts = (300, 2000, 300)
+    rows = [cell for cell, count in zip(cells, counts, strict=True) for _ in range(count)]
+    (tmp_path / "x.csv").write_text("v,w\n" + "".join(f"{cell},2020-01-05\n" for cell in rows))
+    done = tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet")
+    stream, whole = tare.read(tmp_path / "x.parquet")["v"], parsed((tmp_path / "x.csv").read_bytes())["v"]
+    assert done.streamed
+    if alike:
+        assert (whole.type, whole.to_pylist()) == (stream.type, stream.to_pylist())
+    else:
+        assert [cell or None for cell in rows] == stream.to_pylist()
+    assert alike == (not any("no one type" in note for note in done.notes))
+
+
+@pytest.mark.usefixtures("small_blocks")
 def test_a_stream_says_which_columns_only_the_whole_would_tell(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("d\n" + "1\n" * 1000 + "true\n")
     done = tare.convert(tmp_path / "x.csv", tmp_path / "x.ndjson")
@@ -138,6 +198,13 @@ def test_a_stream_says_which_columns_only_the_whole_would_tell(tmp_path: Path) -
     assert {"1": 1000, "true": 1} == {
         cell: [row["d"] for row in tare.read(tmp_path / "x.ndjson")].count(cell) for cell in ("1", "true")
     }
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_stream_of_blank_lines_alone_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("\n" * 5000)
+    with pytest.raises(Truncated, match="white space only"):
+        tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet")
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -177,6 +244,20 @@ def test_a_part_that_begins_and_ends_within_values_is_refused(tmp_path: Path, va
         for end in ends[9:40]:
             with pytest.raises(Malformed, match="without --split-lines"):
                 range_of(path, start, end, ["id", "t"])
+
+
+@pytest.mark.parametrize("end", ['5,"abc', '5,"abc\n', '4,x\n5,"abc,', '5,"abc""'])
+def test_a_part_that_the_file_ends_within_a_value_is_refused(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(end)
+    with pytest.raises(Malformed, match="a quote is not closed in its line"):
+        range_of(path, 0, path.stat().st_size, ["id", "t"])
+
+
+def test_the_files_own_byte_order_mark_is_no_part_of_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("\ufeffx,1\n", encoding="utf-8")
+    assert [{"a": "x", "b": "1"}] == range_of(path, 0, path.stat().st_size, ["a", "b"])
 
 
 def test_a_quote_within_a_field_is_a_character_of_a_part_too(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import tare
 from tare import kinds, scale
 from tare.converting import changes
 from tare.datasets import csvload, csvs, csvstream
+from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.source import find
 from tare.errors import Malformed
 from tare.formats import csv_rows
@@ -150,7 +151,7 @@ def test_pyarrow_in_blocks_takes_no_line_end_for_a_row(monkeypatch: pytest.Monke
     rows = rows_of(3, 400)
     text = (end.join(["v", *rows]) + end).encode()
     for quoted in (False, True):
-        style = csvs.Dialect(quoted=quoted, one=True)
+        style = Dialect(quoted=quoted, one=True)
         given = csvs.options(style, {"v": pa.int64()}, None, len(text))
         for size in range(16, 80):
             given["read_options"] = csv.ReadOptions(block_size=size, use_threads=False)
@@ -347,7 +348,7 @@ def test_a_quote_in_the_name_of_a_column_is_a_character(tmp_path: Path) -> None:
     path.write_bytes(b'5" pipe\n"1,0"\n\n3\n')
     assert tare.read(path).to_pydict() == {'5" pipe': ["1,0", None, "3"]}
     assert csv_rows.first_row(b'\xef\xbb\xbf"a\n""b"\r\n1\r\n') == 12
-    assert csvs.dialect(b'5" pipe,n\n1,2\n').delimiter == ","
+    assert dialect(b'5" pipe,n\n1,2\n').delimiter == ","
 
 
 @pytest.mark.parametrize("lines", [3, 20])

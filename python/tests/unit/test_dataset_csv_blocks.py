@@ -34,14 +34,16 @@ WITHIN_BLOCKS = [
     ("1.5", "7"), ("x", "7"), ("0012", "7"), ("", "7"), ("7", ""), ("7", "x"), ("NA", "1.5"), ("true", "false"),
     ("18446744073709551615", "18446744073709551614"), ('"a\nb"', '"c,""d"""'), ("2020-01-01", "2020-01-02"), ("10:00:00", "7"),
     ("18446744073709551615", "7"), ("18446744073709551615", "-7"), ("2020-01-01 10:00:00", "2020-01-02"), ("0x1F", "7"),
-    ("100000000000000000000", "7"), ("1.5", "9007199254740993"),
+    ("100000000000000000000", "7"), (" 18446744073709551615", " 8"), (" 18446744073709551615", " -8"),
 ]  # fmt: skip
+# Told by a block that holds both, if there is one.
+BY_BORDERS = [("1.5", "9007199254740993"), ("100000000000000000000", "1.5"), ("18446744073709551615", "-0")]
 WHOLE_ONLY = [
     ("true", "1"), ("2020-01-01 10:00:00.5", "2020-01-02"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("late", "early"), [*WITHIN_BLOCKS, *WHOLE_ONLY])
+@pytest.mark.parametrize(("late", "early"), [*WITHIN_BLOCKS, *WHOLE_ONLY, *BY_BORDERS])
 @pytest.mark.parametrize("packed", [False, True])
 def test_blocks_and_the_whole_agree(tmp_path, late, early, packed):
     """Rows, types and notes are the same, compressed or not."""

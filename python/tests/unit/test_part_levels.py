@@ -13,6 +13,7 @@ from tare import scale
 from tare.dataset import Dataset, load_saved
 from tare.datasets.levels import levels_of_part
 from tare.fidelity import compare
+from tare.scale.tasks import written
 
 
 def _coded(codes, levels, ordered):
@@ -77,6 +78,34 @@ def test_parts_of_a_file_do_not_lose_what_other_parts_have(tmp_path, to, unused)
     files = sorted((tmp_path / "o").rglob(f"*.{to}"))
     assert len(files) > 1
     assert any("that no row of a part has" in note for note in done.notes) == (to in ("ndjson", "csv"))
+
+
+@pytest.mark.parametrize("to", ["ndjson", "csv"])
+def test_folders_of_one_file_do_not_lose_what_other_folders_have(tmp_path, to):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    table = pa.table({"k": _coded([2, 0, 1], ["b", "a", "c"], False), "p": ["x", "y", "x"]})
+    with ipc.new_file(str(folder / "x.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to=to, partition="p"))
+    assert done.ok, done
+    assert len(list((tmp_path / "o").rglob(f"*.{to}"))) == 2
+
+
+def test_a_source_without_rows_has_no_folder_and_that_is_said(tmp_path):
+    (tmp_path / "x.csv").write_text("k,v\n")
+    done = scale.run(scale.plan_convert(tmp_path / "x.csv", tmp_path / "o", to="parquet", partition="k"))
+    assert done.done == 1
+    assert not list((tmp_path / "o").rglob("*.parquet"))
+    assert any("without rows has no folders" in note for note in done.notes)
+
+
+def test_what_a_part_loses_besides_is_told_alone(tmp_path):
+    """The levels came back: nothing is said of them."""
+    table = pa.table({"x": [2**53 + 1, 1], "k": _coded([0, 0], ["a", "b"], False)})
+    back = table.set_column(0, "x", pa.array([2.0**53, 1.0]))
+    found, unused = written._compared(table, back, part=True)
+    assert ([one["path"] for one in found], unused) == (["x"], False)
 
 
 def test_an_order_is_lost_of_a_part_as_of_the_whole(tmp_path):

@@ -145,7 +145,8 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
             path, given, options, codec, read=str(unit.get("read", "")), trust=writing.allow_pickle
         )
         settle(found.losses, [], strict=strict, what=source)
-        terms = Terms(writing.verify, writing.allow_loss, strict, data_only, part=bool(given.get("range")))
+        before, some = made.rows, bool(given.get("range") or options.get("partition"))
+        terms = Terms(writing.verify, writing.allow_loss, strict, data_only, part=some)
         # Values tell the names of partitions: no plan could look whose they are.
         writing.guarded = bool(options.get("partition")) and not writing.overwrite
         for piece, rows in _pieces(found.schema, found.batches, name, options.get("partition")):
@@ -154,6 +155,8 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
             made.rows += done.rows
             made.fidelity += _told(piece, done.changes, [loss.as_dict() for loss in done.losses])
             _note(made, done.notes)
+    if options.get("partition") and not given.get("range") and made.rows == before:
+        _note(made, ["a source without rows has no folders: nothing is written of it"])
     gone = lost_with_schema(found, codec)
     settle(gone, [], strict=strict, what=source)
     made.fidelity += _told(name, [], [loss.as_dict() for loss in (*found.losses, *gone)])

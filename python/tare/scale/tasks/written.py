@@ -52,7 +52,7 @@ class Terms:
         allow_loss: Whether values may change.
         strict: Whether what a format of R does not hold is refused.
         data_only: Whether what is no data is left out of a file of R.
-        part: Whether the rows are some of a file: levels that none of them has are then no loss, for other parts have them.
+        part: Whether the rows are some of a file's: levels that none of them has are then no loss, for others have them.
     """
 
     verify: str
@@ -110,7 +110,7 @@ def write_rows(
         changed, unused = _compared(keep.table, _read_back(target, codec, keep.table), part=terms.part)
     elif not exact:
         changed = [*changes.type_losses(schema, codec), *changed]
-    lossy = [one for one in changed if one["verdict"] == "lossy"]
+    lossy = _lossy(changed)
     if lossy and not terms.allow_loss:
         raise _refusal(lossy, codec, name)
     notes = _notes(codec, keep.size, left_out=left_out, verify=terms.verify)
@@ -120,11 +120,17 @@ def write_rows(
 def _compared(table: pa.Table, back: Any, *, part: bool) -> tuple[list[dict[str, Any]], bool]:
     """What changed, and whether levels that no row of the part has were left out of the comparison."""
     changed = changes.table_changes(table, back)
-    if part and any(one["verdict"] == "lossy" for one in changed):
+    lost = _lossy(changed)
+    if part and lost:
         used = changes.table_changes(used_levels(table), back)
-        if used != changed:
+        left = _lossy(used)
+        if len(left) < len(lost) and all(one in lost for one in left):
             return used, True
     return changed, False
+
+
+def _lossy(changed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in changed if one["verdict"] == "lossy"]
 
 
 def _notes(codec: Codec, size: int, *, left_out: bool, verify: str) -> list[str]:
