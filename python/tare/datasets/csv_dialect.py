@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 
-from tare.formats.csv_rows import DELIMITERS, blank_start, has_one_column, header_of, unquoted_rows
+from tare.formats.csv_rows import DELIMITERS, blank_start, has_one_column, unquoted_rows
 
 __all__ = ["Dialect", "dialect"]
 
@@ -48,8 +48,7 @@ def dialect(data: bytes, ending: str = "") -> Dialect:
     begin = blank_start(data)
     head = data[begin : begin + _HEAD_BYTES]
     # Two columns have a delimiter in their header too; what stands in values alone is part of them.
-    header = header_of(data)
-    possible = [one for one in DELIMITERS if one.encode() in next(unquoted_rows(header, one), b"")]
+    possible = [one for one in DELIMITERS if not has_one_column(data, one)]
     named = _ENDINGS.get(ending)
     delimiter = named if named in possible else _likeliest(head, possible)
     decimal = (
@@ -62,7 +61,8 @@ def _likeliest(head: bytes, possible: list[str]) -> str:
     """The delimiter of which most rows have the same number, the larger number of two alike; a comma if no row has any."""
 
     def score(delimiter: str) -> tuple[float, int]:
-        rows = list(islice(unquoted_rows(head, delimiter), _ROWS))
+        others = tuple(one for one in possible if one != delimiter)
+        rows = list(islice(unquoted_rows(head, delimiter, others), _ROWS))
         if len(rows) > 2:
             rows = rows[:-1]  # the head may end within it
         counts = Counter(row.count(delimiter.encode()) for row in rows)

@@ -18,12 +18,12 @@ from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import check_columns
 from tare.errors import Malformed, Truncated
-from tare.formats.csv_rows import blank_start, first_row, header_of, uncut
+from tare.formats.csv_rows import blank_start, ends_within_quotes, first_row, header_of, uncut
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KEPT", "MISSING", "blank", "lacks_end", "last_row", "note", "options", "parse", "read"]
+__all__ = ["KEPT", "MISSING", "blank_error", "lacks_end", "last_row", "note", "options", "parse", "read"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 KEPT = "numbers with leading zeros or in hexadecimal, or with more digits than fit a number, are kept as text"
@@ -71,7 +71,7 @@ def read(
     import pyarrow as pa
 
     if re.search(rb"\S", data) is None:
-        raise blank(source)
+        raise blank_error(source)
     if lacks_end(data, style) or (not data.endswith((b"\n", b"\r")) and _is_header(data, style)):
         data += b"\n"
     table = _read(source, data, style, types or {}, columns)
@@ -86,7 +86,7 @@ def read(
     return table, kept
 
 
-def blank(source: Source) -> Truncated:
+def blank_error(source: Source) -> Truncated:
     """The error of a text without any value or name."""
     return source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
 
@@ -98,15 +98,17 @@ def lacks_end(data: bytes, style: Dialect) -> bool:
         data: The text, or rows of it.
         style: How fields stand in it.
 
-    >>> lacks_end(b'"x",', Dialect()), lacks_end(b'"x",\n', Dialect()), lacks_end(b'1,"x,', Dialect())
-    (True, False, False)
+    >>> [lacks_end(text, Dialect(quoted=True)) for text in (b'"x",', b'"x",\n', b'1,"x,')]
+    [True, False, False]
     """
-    return data.endswith(style.delimiter.encode()) and data.count(b'"') % 2 == 0
+    missing = data.endswith(style.delimiter.encode())
+    return missing and not (style.quoted and ends_within_quotes(data, style.delimiter))
 
 
 def _is_header(data: bytes, style: Dialect) -> bool:
     """Whether names are all there is, which without a line's end is no table for pyarrow."""
-    return len(header_of(data, (style.delimiter,))) == len(data) and data.count(b'"') % 2 == 0
+    names = len(header_of(data, (style.delimiter,))) == len(data)
+    return names and not ends_within_quotes(data, style.delimiter)
 
 
 def note(source: Source, table: pa.Table, kept: list[str]) -> None:

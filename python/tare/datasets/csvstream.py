@@ -69,12 +69,13 @@ class Blocks:
         """Each block as UTF-8 text.
 
         Raises:
-            Undecided: Where rows end cannot be told.
+            Undecided: Where rows end cannot be told, or what separates fields.
             Malformed: A byte is not UTF-8.
-            Truncated: There are blank lines alone.
         """
         if recognise.encoding_of(self.source.head[:4]) not in (None, "utf-8-sig"):
             raise Undecided
+        if self.source.head and not self.source.head.strip(b"\r\n"):
+            raise Undecided  # the dialect was told of nothing
         header = b""
         for block in self._rows():
             text = encodings.to_utf8(self.source, block, None)
@@ -86,8 +87,6 @@ class Blocks:
                 yield text
             else:  # a mark that does not begin the file is a part of its value
                 yield header + (BOM if block.startswith(BOM) else b"") + text
-        if not header:
-            raise csvs.blank(self.source)
 
     def _rows(self) -> Iterator[bytes]:
         size = min(max(_LEAST_BLOCK_BYTES, self.source.size // 64), _MOST_BLOCK_BYTES)
@@ -202,7 +201,7 @@ class _Column:
         self.signs = False  # may hold zeros with a sign
 
     def add(self, column: Any, *, kept: bool, signs: bool) -> None:
-        """Take a block's column; `signs` says that a zero with a sign may be in it, which no uint64 is."""
+        """Take a block's column; `signs` says that some column of the block may hold a zero with a sign, which no uint64 is."""
         import pyarrow as pa
 
         if kept and pa.types.is_string(column.type) and csv_guesses.has_leading_zeros(column):
@@ -230,11 +229,9 @@ class _Column:
             return (types or {pa.null()}).pop(), True
         if types == {pa.int64(), pa.float64()} and not self.beyond:
             return pa.float64(), True
+        # More than uint64 holds, or digits that a double loses: what a block has of these, the whole has.
         if self.digits and pa.string() in types and types <= {pa.string(), pa.int64(), pa.uint64()}:
-            return (
-                pa.string(),
-                True,
-            )  # more than uint64 holds, or digits that a double loses: so has the whole
+            return pa.string(), True
         if types == {pa.int64(), pa.uint64()} and (self.negative or not self.signs):
             return (pa.string() if self.negative else pa.uint64()), True
         if types == {pa.date32(), pa.timestamp("s")}:

@@ -19,6 +19,7 @@ __all__ = [
     "DELIMITERS",
     "at_borders",
     "blank_start",
+    "ends_within_quotes",
     "first_row",
     "has_one_column",
     "header_of",
@@ -43,13 +44,15 @@ def _tokens(delimiters: tuple[str, ...]) -> re.Pattern[bytes]:
 
 
 @functools.cache
-def _guessed_tokens(delimiter: str) -> re.Pattern[bytes]:
-    """The tokens of a delimiter, and what is quoted between two borders if another one is it."""
-    others = re.escape("".join(one for one in DELIMITERS if one != delimiter).encode())
-    borders = re.escape("".join(DELIMITERS).encode()) + rb"\r\n"
-    quoted = rb'"[^"]*(?:""[^"]*)*'
-    between = rb"(?<=[" + others + rb"])" + quoted + rb'"(?=[' + borders + rb"]|\Z)"
-    return re.compile(between + rb"|" + _tokens((delimiter,)).pattern)
+def _tokens_of_any(delimiter: str, others: tuple[str, ...]) -> re.Pattern[bytes]:
+    """The tokens of a delimiter, and what is quoted behind another one and closed before any."""
+    tokens = _tokens((delimiter,))
+    if not others:
+        return tokens
+    begins = re.escape("".join(others).encode())
+    borders = re.escape("".join((delimiter, *others)).encode()) + rb"\r\n"
+    quoted = rb'"[^"]*(?:""[^"]*)*"'
+    return re.compile(rb"(?<=[" + begins + rb"])" + quoted + rb"(?=[" + borders + rb"]|\Z)|" + tokens.pattern)
 
 
 def first_row(data: bytes, delimiters: tuple[str, ...] = DELIMITERS) -> int:
@@ -72,21 +75,20 @@ def first_row(data: bytes, delimiters: tuple[str, ...] = DELIMITERS) -> int:
     return len(data)
 
 
-def unquoted_rows(data: bytes, delimiter: str) -> Iterator[bytes]:
+def unquoted_rows(data: bytes, delimiter: str, others: tuple[str, ...] = ()) -> Iterator[bytes]:
     r"""The rows of a text without their line ends and without what is quoted; blank lines are left out.
-
-    Which delimiter it is need not be known: what is quoted behind another one that may be it, and closed before one, is quoted too.
 
     Args:
         data: Text from its start; its last row need not be whole.
         delimiter: What may stand between fields.
+        others: What may instead: a text between two of them that is quoted is left out too.
 
-    >>> list(unquoted_rows(b'a;"b\nc"\n\n1;2', ";")), list(unquoted_rows(b'1;"Doe, Jane"', ","))
+    >>> list(unquoted_rows(b'a;"b\nc"\n\n1;2', ";")), list(unquoted_rows(b'1;"Doe, Jane"', ",", (";",)))
     ([b'a;', b'1;2'], [b'1;'])
     """
     text = data.removeprefix(BOM)
     row, at, quoted = b"", 0, False
-    for token in _guessed_tokens(delimiter).finditer(text):
+    for token in _tokens_of_any(delimiter, others).finditer(text):
         row += text[at : token.start()]
         at = token.end()
         if token[0].startswith(b'"'):
@@ -97,6 +99,18 @@ def unquoted_rows(data: bytes, delimiter: str) -> Iterator[bytes]:
         row, quoted = b"", False
     if (row := row + text[at:]) or quoted:
         yield row
+
+
+def ends_within_quotes(data: bytes, delimiter: str) -> bool:
+    r"""Whether the last value of a text is quoted and not closed.
+
+    >>> ends_within_quotes(b'1,"a,', ","), ends_within_quotes(b'5" pipe,', ","), ends_within_quotes(b'1,"a"', ",")
+    (True, False, False)
+    """
+    last = b""
+    for token in _tokens((delimiter,)).finditer(data):
+        last = token[0] if token.end() == len(data) else b""
+    return last.startswith(b'"') and last.count(b'"') % 2 == 1
 
 
 def unclosed_quote(data: bytes, delimiter: str) -> int | None:

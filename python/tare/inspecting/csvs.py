@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tare.datasets import csvs, encodings
-from tare.datasets.csv_dialect import dialect
+from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.source import Source
-from tare.formats.csv_rows import first_row
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
@@ -28,7 +27,7 @@ def look(source: Source, max_bytes: int) -> Findings:
     findings = Findings(kind="table", notes=source.notes[notes:])
     scale = 1.0 if share == 1.0 else _plain_bytes(source, max_bytes) / len(data)
     findings.rows = round(table.num_rows * scale)
-    lengths = _lengths(source, data)
+    lengths = _lengths(source, data, style, table.column_names)
     findings.columns = [
         {"name": field.name, "type": str(field.type), "nulls": round(table.column(k).null_count * scale)}
         for k, field in enumerate(table.schema)
@@ -58,14 +57,13 @@ def _plain_bytes(source: Source, max_bytes: int) -> float:
     return len(data) / share
 
 
-def _lengths(source: Source, data: bytes) -> list[tuple[str, int]]:
+def _lengths(source: Source, data: bytes, style: Dialect, names: list[str]) -> list[tuple[str, int]]:
     """Bytes of the fields of each column, missing values counted as empty."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = csvs.parse(source, data[: first_row(data)]).column_names
     types: dict[str, Any] = dict.fromkeys(names, pa.string())
-    table = csvs.parse(source, data, types=types)
+    table, _ = csvs.read(source, data, style, types=types)
     return [
         (name, pc.sum(pc.binary_length(table.column(k))).as_py() or 0)
         for k, name in enumerate(table.column_names)

@@ -19,7 +19,7 @@ __all__ = ["has_typed", "with_rebuilt"]
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z\Z", re.ASCII)
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)?\Z", re.ASCII)
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)\Z", re.ASCII)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -105,8 +105,9 @@ def _is_number(wanted: Any, back: Any) -> bool:
     """Whether a cell is the number of a decimal, of which the column knows the places."""
     if not isinstance(wanted, Decimal) or type(back) not in (int, float, str, Decimal):
         return False
-    text = repr(back) if isinstance(back, float) else str(back)
-    return _NUMBER.match(text) is not None and Decimal(text) == wanted
+    if isinstance(back, str):
+        return _NUMBER.match(back) is not None and Decimal(back) == wanted
+    return (Decimal(repr(back)) if isinstance(back, float) else back) == wanted
 
 
 def _stands_for(kind: Any, wanted: Any, back: Any) -> bool:

@@ -72,15 +72,15 @@ def export(
 def _numbered_anew(svg: str) -> str:
     """A chart whose ids count from its own first one: those of vl-convert count on from chart to chart of a process.
 
-    >>> _numbered_anew('<clipPath id="clip7"/><g clip-path="url(#clip7)"/><clipPath id="clip9"/>')
-    '<clipPath id="clip0"/><g clip-path="url(#clip0)"/><clipPath id="clip1"/>'
+    >>> _numbered_anew('<clipPath id="clip7"/><g clip-path="url(#clip7)"/><x id="gradient_9"/>')
+    '<clipPath id="clip0"/><g clip-path="url(#clip0)"/><x id="gradient_1"/>'
     """
     numbers: dict[str, int] = {}
 
     def again(found: re.Match[str]) -> str:
         return f"{found[1]}{found[2]}{numbers.setdefault(found[2] + found[3], len(numbers))}"
 
-    return re.sub(r"""(id="|url\(["']?#)(clip|gradient)(\d+)""", again, svg)
+    return re.sub(r"""(id="|url\(["']?#)(clip|gradient_)(\d+)""", again, svg)
 
 
 def complete_spec(

@@ -52,7 +52,7 @@ def read_csv_range(
             for begin, data in line_blocks(file, first, end):
                 own = len(BOM) if begin == 0 and data.startswith(BOM) else 0  # the file's mark, no value's
                 at, block = begin + own, data[own:]
-                if block.strip(b"\r\n") or one:
+                if block and (block.strip(b"\r\n") or one):
                     style = Dialect(delimiter, b'"' in block, decimal, one)
                     yield from _rows(block, style, schema, name, at).to_batches(_BATCH_ROWS)
 

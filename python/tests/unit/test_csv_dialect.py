@@ -61,8 +61,12 @@ def test_a_quote_within_a_field_hides_nothing_from_the_delimiter() -> None:
     assert [{"a": '5," x', "b": 1}, {"a": '6," y', "b": 2}] == parsed('a;b\n5," x;1\n6," y;2\n').to_pylist()
 
 
-def test_blank_lines_however_many_stand_before_the_names() -> None:
-    assert [{"a": 1, "b": 2}] == parsed("\n" * 70_000 + "a,b\n1,2\n").to_pylist()
+@pytest.mark.usefixtures("small_blocks")
+def test_blank_lines_however_many_stand_before_the_names(tmp_path: Path) -> None:
+    text = "\n" * 70_000 + "a;b\n1;2\n"
+    (tmp_path / "x.csv").write_text(text)
+    tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet")
+    assert [{"a": 1, "b": 2}] == parsed(text).to_pylist() == tare.read(tmp_path / "x.parquet").to_pylist()
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "x.TAB", "x.tsv.gz"])
@@ -124,13 +128,34 @@ def test_dates_and_times_do_not_make_numbers_doubtful() -> None:
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_a_missing_last_value_is_missing_without_a_last_line_end(ended: bool) -> None:
-    table = parsed('a,b\n"x","y"\n"z",' + "\n" * ended)
-    assert [{"a": "x", "b": "y"}, {"a": "z", "b": None}] == table.to_pylist()
+@pytest.mark.parametrize("name", ["a", '5" pipe'])
+def test_a_missing_last_value_is_missing_without_a_last_line_end(
+    tmp_path: Path, ended: bool, name: str
+) -> None:
+    """Whatever quotes stand within fields."""
+    text = f'{name},b\n"x","y"\n"z",' + "\n" * ended
+    assert [{name: "x", "b": "y"}, {name: "z", "b": None}] == parsed(text).to_pylist()
+    (tmp_path / "x.csv").write_text(text)
+    rows = range_of(tmp_path / "x.csv", len(name) + 3, len(text), ["a", "b"])
+    assert [{"a": "x", "b": "y"}, {"a": "z", "b": None}] == rows
+
+
+@pytest.mark.parametrize("begin", ["1", '5" p'])
+def test_a_value_that_the_end_cuts_gets_no_line_end(begin: str) -> None:
+    """Its quote is not closed: nothing says that a line ended there."""
+    assert [{"a": begin, "b": "x,"}] == [
+        {**row, "a": str(row["a"])} for row in parsed(f'a,b\n{begin},"x,').to_pylist()
+    ]
 
 
 @pytest.mark.parametrize(
-    ("text", "names"), [("\na,b", ["a", "b"]), ('"a\nb",c', ["a\nb", "c"]), ("a,b", ["a", "b"])]
+    ("text", "names"),
+    [
+        ("\na,b", ["a", "b"]),
+        ('"a\nb",c', ["a\nb", "c"]),
+        ("a,b", ["a", "b"]),
+        ('5" pipe,b', ['5" pipe', "b"]),
+    ],
 )
 def test_names_alone_are_a_table_without_rows(text: str, names: list[str]) -> None:
     assert (names, 0) == (parsed(text).column_names, parsed(text).num_rows)

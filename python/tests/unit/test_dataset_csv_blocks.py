@@ -36,7 +36,7 @@ WITHIN_BLOCKS = [
     ("18446744073709551615", "7"), ("18446744073709551615", "-7"), ("2020-01-01 10:00:00", "2020-01-02"), ("0x1F", "7"),
     ("100000000000000000000", "7"), (" 18446744073709551615", " 8"), (" 18446744073709551615", " -8"),
 ]  # fmt: skip
-# Told by a block that holds both, if there is one.
+# Told by a block that holds both, if there is one; else the whole is read, so that either answer is right here.
 BY_BORDERS = [("1.5", "9007199254740993"), ("100000000000000000000", "1.5"), ("18446744073709551615", "-0")]
 WHOLE_ONLY = [
     ("true", "1"), ("2020-01-01 10:00:00.5", "2020-01-02"),

@@ -145,8 +145,8 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
             path, given, options, codec, read=str(unit.get("read", "")), trust=writing.allow_pickle
         )
         settle(found.losses, [], strict=strict, what=source)
-        before, some = made.rows, bool(given.get("range") or options.get("partition"))
-        terms = Terms(writing.verify, writing.allow_loss, strict, data_only, part=some)
+        before, is_part = made.rows, bool(given.get("range") or options.get("partition"))
+        terms = Terms(writing.verify, writing.allow_loss, strict, data_only, part=is_part)
         # Values tell the names of partitions: no plan could look whose they are.
         writing.guarded = bool(options.get("partition")) and not writing.overwrite
         for piece, rows in _pieces(found.schema, found.batches, name, options.get("partition")):
