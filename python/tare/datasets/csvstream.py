@@ -74,7 +74,7 @@ class Blocks:
         """
         if recognise.encoding_of(self.source.head[:4]) not in (None, "utf-8-sig"):
             raise Undecided
-        if self.source.head and not self.source.head.strip(b"\r\n"):
+        if not self.source.head.removeprefix(BOM).strip(b"\r\n"):
             raise Undecided  # the dialect was told of nothing
         header = b""
         for block in self._rows():

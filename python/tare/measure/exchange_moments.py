@@ -19,7 +19,7 @@ __all__ = ["has_typed", "with_rebuilt"]
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z\Z", re.ASCII)
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)?\Z", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)\Z", re.ASCII)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
