@@ -192,7 +192,7 @@ class _Column:
     """What the blocks say of one column."""
 
     def __init__(self) -> None:
-        self.types: list[Any] = []
+        self.types: set[Any] = set()
         self.text = False  # a block is text, whatever the others are
         self.zeros = False  # kept as text for leading zeros, or in hexadecimal: so is the whole
         self.digits = False  # kept as text, or made unsigned, for digits that a double loses
@@ -215,8 +215,7 @@ class _Column:
             self.beyond |= max(-least, most) > _MAX_EXACT
             self.negative |= least < 0
             self.signs |= signs
-        if column.type not in self.types:
-            self.types.append(column.type)
+        self.types.add(column.type)
 
     def type(self) -> tuple[Any, bool]:
         """The type of all rows, and whether they can be of no other."""

@@ -104,6 +104,10 @@ def unquoted_rows(data: bytes, delimiter: str, others: tuple[str, ...] = ()) -> 
 def ends_within_quotes(data: bytes, delimiter: str) -> bool:
     r"""Whether the last value of a text is quoted and not closed.
 
+    Args:
+        data: Text that begins at a field.
+        delimiter: What stands between fields.
+
     >>> ends_within_quotes(b'1,"a,', ","), ends_within_quotes(b'5" pipe,', ","), ends_within_quotes(b'1,"a"', ",")
     (True, False, False)
     """

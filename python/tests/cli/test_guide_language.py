@@ -153,13 +153,7 @@ def test_a_given_worker_is_not_believed_but_looked_at(
 ) -> None:
     """What its bytes give is compared here; where that cannot be, its word is shown as its word."""
     path = _worker(root, tmp_path, changes)
-    record = measure.run(
-        data,
-        codecs=("json:perl", "json:orjson"),
-        media=("memory",),
-        time_s=6,
-        workers={"perl": f"perl {path}"},
-    ).record
+    record = _measured(path, data)
     cases = {one["labels"]["codec"]: one for one in record["cases"] if "twin" not in one["labels"]}
     case = cases["json:perl"]
     assert case["status"] == status, case
@@ -187,13 +181,7 @@ _ENCODES_NOTHING = ("$json->encode($value)", "'x'")
 def test_a_worker_that_returns_what_it_loaded_keeps_nothing(root: Path, tmp_path: Path, medium: str) -> None:
     """Its bytes hold nothing: a process that has them alone cannot decode them, and that ends the case."""
     changes = (_RETURNS_WHAT_IT_LOADED, _ENCODES_NOTHING, _ALWAYS_SAME)
-    record = measure.run(
-        _WHOLE,
-        codecs=("json:perl", "json:orjson"),
-        media=(medium,),
-        time_s=6,
-        workers={"perl": f"perl {_worker(root, tmp_path, changes)}"},
-    ).record
+    record = _measured(_worker(root, tmp_path, changes), media=(medium,))
     cases = [one for one in record["cases"] if one["labels"]["codec"] == "json:perl"]
     assert {one["status"] for one in cases} == {"error"}, cases
     assert all(one["reason"].startswith("decode: in a process that loaded nothing: ") for one in cases)
@@ -206,19 +194,22 @@ def test_a_worker_that_does_no_work_is_not_recommended(root: Path, tmp_path: Pat
         "encode => sub { $json->encode($value) }, decode => sub { parse($encoded, 'decode') }",
         "encode => sub { $encoded }, decode => sub { $back }",
     )
-    record = measure.run(
-        _WHOLE * 4,
-        codecs=("json:perl", "json:stdlib"),
-        media=("memory",),
-        time_s=12,
-        quick=True,
-        workers={"perl": f"perl {_worker(root, tmp_path, (gives_back,))}"},
-    ).record
+    path = _worker(root, tmp_path, (gives_back,))
+    record = _measured(path, _WHOLE * 4, beside="json:stdlib", time_s=12, quick=True)
     verdict = record["derived"]["headline"]
     cases = [one for one in record["cases"] if one["labels"]["codec"] == "json:perl"]
     assert "ok" in {one["status"] for one in cases}, cases
     assert "json:stdlib" == verdict["codec"]
     assert {"codec": "json:perl", "reason": IDLE} in verdict["excluded"]
+
+
+def _measured(
+    path: Path, data: Any = _WHOLE, *, beside: str = "json:orjson", **settings: Any
+) -> dict[str, Any]:
+    """The record of a changed worker's codec and another one."""
+    given = {"media": ("memory",), "time_s": 6, **settings}
+    workers = {"perl": f"perl {path}"}
+    return measure.run(data, codecs=("json:perl", beside), workers=workers, **given).record
 
 
 def _worker(root: Path, folder: Path, changes: Iterable[tuple[str, str]]) -> Path:
@@ -274,14 +265,7 @@ def test_a_clock_that_tells_its_time_as_freeing_gets_no_figures(root: Path, tmp_
     path = _worker(root, tmp_path, (tenth,))
     found = {one.name: one for one in check_worker(["perl", str(path)], only=("the wall clock",))}
     assert found["the wall clock"].status == "failed", found
-    record = measure.run(
-        _WHOLE,
-        codecs=("json:perl", "json:stdlib"),
-        media=("memory",),
-        time_s=6,
-        quick=True,
-        workers={"perl": f"perl {path}"},
-    ).record
+    record = _measured(path, beside="json:stdlib", quick=True)
     cases = {one["labels"]["codec"]: one for one in record["cases"] if "twin" not in one["labels"]}
     assert (cases["json:perl"]["status"], cases["json:stdlib"]["status"]) == ("error", "ok")
     assert "the worker's clock is wrong" in cases["json:perl"]["reason"]

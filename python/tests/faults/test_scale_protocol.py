@@ -14,14 +14,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from conftest import need
 from dying import end_at_step, tree
 from pyarrow import parquet
 
 from tare import scale
+from tare.cli.plan import command
 from tare.scale import place, running
 from tare.scale.attempts import attempt_of
 from tare.scale.failures import HostBusy, classify, unwritable
+from tare.scale.plan import read_plan
 from tare.scale.planning import convert
 from tare.scale.report import grouped
 from tare.scale.state import State
@@ -229,11 +232,13 @@ def test_a_busy_host_is_measured_if_the_plan_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: bool
 ) -> None:
     (tmp_path / "a.json").write_text('[{"x": 1}]')
-    plan = scale.plan_measure(
-        [tmp_path / "a.json"], tmp_path / "o", codecs=["json:orjson"], seconds=3, busy=busy
+    path = tmp_path / "plan.jsonl"
+    line = (
+        f"measure {tmp_path}/a.json {tmp_path}/o --codec json:orjson --seconds 3 -o {path}{' --busy' * busy}"
     )
+    assert CliRunner().invoke(command, line.split()).exit_code == 0
     monkeypatch.setattr("os.getloadavg", lambda: (1000.0, 0.0, 0.0))
-    report = scale.run(plan, executor="inline", retries=0)
+    report = scale.run(read_plan(path), executor="inline", retries=0)
     assert (report.done, report.failed) == (int(busy), int(not busy)), report
     assert busy or "or plan it with --busy" in str(report.failures)
 

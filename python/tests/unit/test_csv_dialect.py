@@ -79,6 +79,14 @@ def test_the_ending_says_what_the_header_leaves_open(name: str) -> None:
     ] == table.to_pylist()
 
 
+def test_inspect_reads_all_with_the_delimiter_that_it_told(tmp_path: Path) -> None:
+    """The header alone looks like one of commas."""
+    path = tmp_path / "city.csv"
+    path.write_text("City, State\tPop\nReno, NV\t264\nParis\t20\nRome\t30\nOslo\t7\n")
+    found = tare.inspect(path).as_dict()
+    assert [one["name"] for one in found["columns"]] == ["City, State", "Pop"]
+
+
 def test_an_ending_that_the_header_contradicts_says_nothing() -> None:
     assert ["a", "b"] == parsed("a;b\n1;2\n", "x.tsv").column_names
     assert "|" == dialect(b"a,b|c\n1|2\n", ".psv").delimiter
