@@ -7,9 +7,11 @@ import errno
 import functools
 import io
 import os
+import secrets
 import stat
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
@@ -180,6 +182,9 @@ def commit_both(place: Replacement, beside: Replacement) -> None:
 class Replacement:
     """A file that takes the place of another when it is complete.
 
+    The temporary file is removed with this object, at the latest when the interpreter ends, unless it was committed:
+    an exception that a signal raises can come before the caller has the object, or in the middle of its clean-up.
+
     Args:
         path: The file; its folder must exist. A link is followed.
         exclusive: Whether it is an error if something is there.
@@ -197,15 +202,26 @@ class Replacement:
         # A device, a fifo: there is nothing to replace, and renaming would destroy it.
         self.direct = os.path.exists(self.target) and not os.path.isfile(self.target)
         self.temporary = self.target
+        self._removal: weakref.finalize[..., Replacement] | None = None
         if not self.direct:
-            folder, name = os.path.split(self.target)
             try:
-                descriptor, self.temporary = tempfile.mkstemp(
-                    prefix=f".{name[:64]}.", suffix=".part", dir=folder
-                )
+                descriptor = self._create()
             except FileNotFoundError as error:
                 raise FileNotFoundError(error.errno, error.strerror, os.fspath(path)) from None
             os.close(descriptor)
+
+    def _create(self) -> int:
+        """Create the temporary file, whose removal is arranged before it exists; its descriptor."""
+        folder, name = os.path.split(self.target)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        for _ in range(tempfile.TMP_MAX):
+            self.temporary = os.path.join(folder, f".{name[:64]}.{secrets.token_hex(8)}.part")
+            self._removal = weakref.finalize(self, _remove, self.temporary, os.getpid())
+            try:
+                return os.open(self.temporary, flags, 0o600)
+            except FileExistsError:
+                self._removal.detach()  # it is another's
+        raise FileExistsError(errno.EEXIST, "no temporary name is free", self.target)
 
     def commit(self) -> None:
         """Give the file its name and the mode of what was there.
@@ -227,14 +243,29 @@ class Replacement:
                     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.target) from None
             else:
                 os.unlink(self.temporary)
+                self._keep()
                 return
         os.replace(self.temporary, self.target)
+        self._keep()
 
     def abandon(self) -> None:
         """Remove what was written."""
         if not self.direct:
             with contextlib.suppress(OSError):
                 os.unlink(self.temporary)
+            self._keep()
+
+    def _keep(self) -> None:
+        """Remove nothing any more: the name may come to be another's."""
+        if self._removal is not None:
+            self._removal.detach()
+
+
+def _remove(path: str, process: int) -> None:
+    """Remove a temporary file, but not in a forked child: it is the parent's."""
+    if os.getpid() == process:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
-import shutil
 import stat
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
-from conftest import need
+from support.capabilities import need_linux, need_namespaces, need_root
 
 from tare import atomic
 from tare.atomic import make_folders, refuse_unwritable, remove_folders
 from tare.measure.journal import Journal
+from tare.messages.files import HEADER, FileReceiver
 
 
 @pytest.mark.parametrize("name", ["x.json", "new/x.json", "new/er/x.json", "there.json"])
@@ -72,7 +75,7 @@ def test_a_removed_journal_takes_its_folders_along(tmp_path):
 @pytest.mark.parametrize("size", [1, 1 << 20])
 def test_a_full_disk_is_told_with_the_name_of_the_file(size: int) -> None:
     """The system's error has no name: whoever reads it would not know which of the disks is full."""
-    need(os.path.exists("/dev/full"), "there is no /dev/full")
+    need_linux("/dev/full")
     with pytest.raises(OSError, match="No space left") as caught, atomic.replacing("/dev/full") as file:
         file.write(bytes(size))
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, "/dev/full")
@@ -104,7 +107,7 @@ def test_a_pipe_is_never_opened(tmp_path):
 @pytest.mark.parametrize(("folder_mode", "why"), [(0o555, "Permission denied"), (0o1777, "another user's")])
 def test_what_is_there_needs_a_folder_that_takes_another_file(folder_mode, why):
     """A result is written beside it and renamed: a file that all may write is not enough."""
-    need(os.geteuid() == 0, "only root makes another user's file")
+    need_root()
     program = (
         "import os, sys; from tare import atomic; os.seteuid(65534); atomic.refuse_unwritable(sys.argv[1])"
     )
@@ -124,14 +127,13 @@ def test_what_is_there_needs_a_folder_that_takes_another_file(folder_mode, why):
 
 def test_a_file_that_is_mounted_by_itself(tmp_path):
     """As containers are given single files: no rename replaces it, whatever may be written to it."""
-    need(sys.platform != "linux" or shutil.which("unshare"), "unshare is not installed")
+    need_linux()
+    need_namespaces("user", "map-root-user", "mount", inside="mount --bind /etc/passwd /etc/passwd")
     (tmp_path / "out side").mkdir()
     for path in (tmp_path / "out side" / "x.json", tmp_path / "x .json"):
         path.write_text("old")
     program = "import sys; from tare.atomic import refuse_unwritable; refuse_unwritable(sys.argv[1])"
-    command = (
-        f"mount --bind 'out side/x.json' 'x .json' || exit 9; exec {sys.executable} -c '{program}' 'x .json'"
-    )
+    command = f"mount --bind 'out side/x.json' 'x .json' && exec {sys.executable} -c '{program}' 'x .json'"
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command],
         cwd=tmp_path,
@@ -139,15 +141,13 @@ def test_a_file_that_is_mounted_by_itself(tmp_path):
         capture_output=True,
         text=True,
     )
-    refused = done.returncode == 9 or "unshare" in done.stderr
-    need(not refused, f"the kernel gives no namespaces: {done.stderr[:200]}")
     assert "cannot be written: it is mounted by itself" in done.stderr
     refuse_unwritable(tmp_path / "x .json")
 
 
 def test_files_of_other_threads_keep_their_mode(tmp_path):
     """The umask is read, and not set for a moment to do so."""
-    need(os.path.exists("/proc/self/status"), "there is no /proc")
+    need_linux("/proc/self/status")
     modes, done = set(), threading.Event()
 
     def make() -> None:
@@ -176,3 +176,71 @@ def test_files_of_other_threads_keep_their_mode(tmp_path):
         sys.setswitchinterval(interval)
         os.umask(before)
     assert (found, modes) == ({0o640}, {0o640})
+
+
+class Signals:
+    """A trace function that raises, as a signal's handler does, before one instruction of the product's code."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> Signals | None:
+        if Path(frame.f_code.co_filename).parent.name not in ("tare", "messages"):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+        return self
+
+
+def received(folder: Path) -> None:
+    """Take the header of a file, and abandon it, as `tare receive` does when it is stopped."""
+    receiver = FileReceiver(str(folder))
+    try:
+        receiver.take(HEADER + b'{"name": "x", "size": 1}')
+    finally:
+        receiver.abandon()
+
+
+def replaced(folder: Path) -> None:
+    atomic.write_atomic(folder / "x", b"whole", sync=False)
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+@pytest.mark.parametrize("act", [received, replaced])
+def test_a_signal_at_any_instruction_leaves_no_part(tmp_path: Path, act: Callable[[Path], None]) -> None:
+    """Between the making of a part and the code that cleans up, and in the middle of the cleaning up."""
+    found, before = set(), sys.gettrace()
+    for number in itertools.count():
+        sys.settrace(Signals(number))
+        try:
+            act(tmp_path)
+            break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        found |= set(os.listdir(tmp_path))
+        assert found <= {"x"}, number
+        assert act is received or not found or (tmp_path / "x").read_bytes() == b"whole"
+    assert number > 100
+
+
+def test_a_forked_child_removes_no_part_of_its_parent(tmp_path: Path) -> None:
+    """Neither when it drops the object nor when its interpreter ends."""
+    program = """
+import os, sys
+from tare.atomic import Replacement
+place = Replacement(sys.argv[1])
+if os.fork() == 0:
+    del place
+    sys.exit()
+os.wait()
+print(os.path.exists(place.temporary))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "x"], check=True, capture_output=True, text=True
+    )
+    assert (done.stdout, os.listdir(tmp_path)) == ("True\n", [])
