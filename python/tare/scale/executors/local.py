@@ -11,9 +11,11 @@ import multiprocessing
 import os
 import signal
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor
 from multiprocessing import connection
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
@@ -39,7 +41,7 @@ class LocalEngine(Engine):
         self.workers = max(1, workers)
         self._context = multiprocessing.get_context("spawn")
         self._withdrawn = self._context.Event()
-        self._pool = self._made()
+        self._open_pool()
 
     def start(self) -> None:
         """Have all processes load what units need, beside whatever this one does meanwhile."""
@@ -61,8 +63,8 @@ class LocalEngine(Engine):
 
     def restart(self) -> None:
         """A new pool, whose processes are there: a unit's time is not that of starting them."""
-        self._end()
-        self._pool = self._made()
+        self.close()
+        self._open_pool()
         with contextlib.suppress(BrokenExecutor):
             for one in [self._submitted(_ready) for _ in range(self.workers)]:
                 one.result()
@@ -101,23 +103,33 @@ class LocalEngine(Engine):
 
     def close(self) -> None:
         """End all processes, also those in the midst of a unit."""
-        self._end()
+        _kill(self._pool, self._processes)
+        self._removal.detach()
 
-    def _made(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
+    def _open_pool(self) -> None:
+        """Make the pool, which ends with this object if a signal's exception comes before or in the middle of `close`.
+
+        A process that is left waits for ever for a lock that a killed one held, and the interpreter waits for it.
+        """
+        self._pool = ProcessPoolExecutor(
             self.workers,
             mp_context=self._context,
             initializer=_begin,
             initargs=(self.workers, self._withdrawn),
         )
+        # The pool adds to these, and forgets them when it is shut down.
+        self._processes: dict[int, BaseProcess] = getattr(self._pool, "_processes", {})
+        self._removal = weakref.finalize(self, _kill, self._pool, self._processes)
 
-    def _end(self) -> None:
-        processes = list((getattr(self._pool, "_processes", None) or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.kill()  # SIGTERM is for the parent alone
-        for process in processes:
-            process.join(5)
+
+def _kill(pool: ProcessPoolExecutor, processes: dict[int, BaseProcess]) -> None:
+    """Shut a pool down and end its processes; once more does no harm."""
+    running = list(processes.copy().values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in running:
+        process.kill()  # SIGTERM is for the parent alone
+    for process in running:
+        process.join(5)
 
 
 _given: list[Event] = []
