@@ -149,7 +149,7 @@ def parent_per_sample() -> float:
 def derive() -> float:
     """Seconds to derive everything from the samples of a large record."""
     sys.path.insert(0, str(ROOT / "python" / "tests"))
-    from simulate import DOCUMENT, Planted, synthetic_record
+    from support.synthetic_records import DOCUMENT, Planted, synthetic_record
 
     from tare.measure.derive import derive as derive_record
 

@@ -117,6 +117,11 @@ def show(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
+def machine_folder(machine: dict[str, Any]) -> str:
+    """Return the name of the folder of a machine's records."""
+    return f"{machine.get('cores', 'n')}-cores-{machine.get('host', 'unknown')[:8]}"
+
+
 def keep(name: str, definition: dict[str, Any], module: Any, rows: list[dict[str, Any]]) -> None:
     """Write the record: machine, versions, every goal."""
     from importlib import metadata
@@ -128,7 +133,7 @@ def keep(name: str, definition: dict[str, Any], module: Any, rows: list[dict[str
 
     machine = describe_machine(None)
     today = dt.datetime.now(dt.UTC)
-    folder = HERE / "records" / f"{machine.get('cores', 'n')}-cores-{machine.get('host', 'unknown')[:8]}"
+    folder = HERE / "records" / machine_folder(machine)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{today.date()}-{name}.json"
     if path.exists():

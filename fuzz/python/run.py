@@ -4,7 +4,8 @@
 
 A target is a module beside this one with a function ``fuzz(data: bytes)`` that must return for
 any bytes, letting only the package's own errors pass inside. Its corpus is the folder of its
-name in ``fuzz/corpus``. What fails is shrunk, and kept in ``fuzz/artifacts``.
+name in ``fuzz/corpus``. What fails is shrunk, and kept in ``fuzz/artifacts``. A search goes on
+where the last one ended: ``fuzz/work`` keeps its number of rounds, each of which has inputs of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 HERE = Path(__file__).resolve().parent
 CORPUS = HERE.parent / "corpus"
 ARTIFACTS = HERE.parent / "artifacts"
+WORK = HERE.parent / "work"
 
 # One line for each parser that reads what others wrote.
 TARGETS = (
@@ -77,7 +79,9 @@ def replay(name: str, fuzz: Callable[[bytes], None]) -> list[bytes]:
 def search(name: str, fuzz: Callable[[bytes], None], seeds: list[bytes], seconds: float) -> int:
     """Mutate the corpus for some seconds; return how many inputs were tried."""
     end = time.monotonic() + seconds
-    rounds = tried = 0
+    done = WORK / name / "rounds"
+    rounds = int(done.read_text(encoding="utf-8") or 0) if done.exists() else 0
+    tried = 0
     last = b""
     while time.monotonic() < end:
 
@@ -104,6 +108,8 @@ def search(name: str, fuzz: Callable[[bytes], None], seeds: list[bytes], seconds
             print(f"{name}: failed; the input is {path}", file=sys.stderr)
             raise
         rounds += 1
+        done.parent.mkdir(parents=True, exist_ok=True)
+        done.write_text(f"{rounds}\n", encoding="utf-8")
     return tried
 
 

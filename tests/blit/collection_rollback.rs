@@ -4,13 +4,14 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tare::blit::collection::{repair, Collection, ReadOptions, WriteOptions, Writer};
 
 use crate::common;
 
 use common::folder::Folder;
+use common::soak::Span;
 
 /// A document of several pages, in a chunk of its own.
 fn long() -> String {
@@ -93,9 +94,9 @@ fn a_reader_may_open_while_a_writer_takes_back() {
     let mut child = child.spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
     output.find(|line| line.as_ref().is_ok_and(|line| line.contains("ready")));
-    let until = Instant::now() + Duration::from_millis(700);
+    let span = Span::start(Duration::from_millis(700));
     let long = long();
-    while Instant::now() < until {
+    while span.lasts(true) {
         let mut writer = append(&path);
         for _ in 0..3 {
             writer.push_json(long.as_bytes()).unwrap();

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use crate::common::soak::soak;
+
 /// The name of the variable that tells the child from its parent.
 const CHILD: &str = "TARE_TEST_CHILD";
 
@@ -28,5 +30,13 @@ pub fn in_a_gibibyte(name: &str, test: fn()) -> Option<String> {
         output.status
     );
     assert!(said.contains("1 passed"), "{said}");
+    if soak() {
+        // libtest's own words may stand before them in a line.
+        for line in said.lines() {
+            if let Some(at) = line.find("soak: ") {
+                println!("{}", &line[at..]);
+            }
+        }
+    }
     Some(said.into_owned())
 }

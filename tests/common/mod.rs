@@ -23,6 +23,7 @@ pub mod rds_files;
     feature = "store-redis"
 ))]
 pub mod servers;
+pub mod soak;
 pub mod zip;
 
 use std::io::{self, Read, Write};

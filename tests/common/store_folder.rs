@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tare::store::drivers::folder::{open, FolderOptions};
@@ -99,6 +100,13 @@ pub fn child(test: &str, place: &Path, role: &str) -> Command {
 pub fn role() -> Option<(PathBuf, String)> {
     let place = std::env::var_os(PLACE)?;
     Some((place.into(), std::env::var(ROLE).unwrap()))
+}
+
+/// Ends when the parent closes the standard input of this child, which is then to come to an end.
+pub fn parent() -> JoinHandle<()> {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+    })
 }
 
 /// All files below a folder, relative to it, sorted.

@@ -13,6 +13,7 @@ use tare::{ErrorKind, Result};
 use crate::common;
 #[cfg(unix)]
 use crate::cpu::thread_time;
+use common::soak::{self, Sample};
 use common::{noise, sample, shared, text, tool, Drip};
 
 const KINDS: [Kind; 2] = [Kind::Bz2, Kind::Xz];
@@ -149,9 +150,11 @@ fn every_prefix_is_truncated_at_its_own_end() {
 #[test]
 fn no_flipped_bit_gives_wrong_bytes() {
     let plain = sample();
+    let (mut flips, mut positions) = (0, Sample::new(24 * 8, 7));
     for kind in KINDS {
         let stored = pack(&plain, kind.name());
-        for bit in 0..stored.len() * 8 {
+        for bit in positions.select(0..stored.len() * 8) {
+            flips += 1;
             let mut damaged = stored.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             let options = ReadOptions {
@@ -163,6 +166,7 @@ fn no_flipped_bit_gives_wrong_bytes() {
             }
         }
     }
+    soak::count("flips", flips);
 }
 
 #[test]

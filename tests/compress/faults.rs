@@ -11,6 +11,7 @@ use tare::compress::{
 use tare::{Error, ErrorKind};
 
 use crate::common;
+use common::soak::{self, Sample};
 
 const CHUNK: usize = 64 << 10;
 
@@ -115,6 +116,7 @@ impl Write for Sink {
 #[test]
 fn a_sink_that_misbehaves_at_any_call_is_an_error_or_makes_no_difference() {
     let plain = lines(3 * CHUNK + 5);
+    let (mut calls, mut sample) = (0, Sample::new(4, 5));
     for id in WAYS {
         let whole = packed(id, &plain, 2);
         for fault in [
@@ -125,7 +127,8 @@ fn a_sink_that_misbehaves_at_any_call_is_an_error_or_makes_no_difference() {
             Fault::Full,
             Fault::Long,
         ] {
-            for at in 0..40 {
+            for at in sample.select(0..40) {
+                calls += 1;
                 let sink = Sink {
                     taken: Vec::new(),
                     call: 0,
@@ -164,6 +167,7 @@ fn a_sink_that_misbehaves_at_any_call_is_an_error_or_makes_no_difference() {
             }
         }
     }
+    soak::count("calls", calls);
 }
 
 #[test]
@@ -187,11 +191,13 @@ fn what_a_dropped_or_aborted_writer_leaves_is_refused() {
 #[test]
 fn cut_at_any_byte_it_is_truncated_and_at_a_boundary_unproven() {
     let plain = lines(2 * CHUNK + 100);
+    let (mut cuts, mut sample) = (0, Sample::new(40, 7));
     for id in WAYS {
         let kind = Compressor::parse(id).unwrap().kind();
         let whole = packed(id, &plain, 1);
         let near_units = |at: usize| at < 200 || at + 200 > whole.len() || at % 37 == 0;
-        for at in (0..whole.len()).filter(|&at| near_units(at)) {
+        for at in sample.select((0..whole.len()).filter(|&at| near_units(at))) {
+            cuts += 1;
             let cut = &whole[..at];
             let strict = ReadOptions {
                 strict: true,
@@ -217,16 +223,20 @@ fn cut_at_any_byte_it_is_truncated_and_at_a_boundary_unproven() {
             }
         }
     }
+    soak::count("cuts", cuts);
 }
 
 #[test]
 fn a_flipped_bit_is_an_error_or_changes_nothing() {
-    for (size, step) in [(700, 1), (2 * CHUNK + 9, 997)] {
+    let mut flips = 0;
+    for (size, step, edge) in [(700, 1, 20 * 8), (2 * CHUNK + 9, 997, 4)] {
         let plain = lines(size);
+        let mut sample = Sample::new(edge, 5);
         for id in WAYS {
             let kind = Compressor::parse(id).unwrap().kind();
             let whole = packed(id, &plain, 1);
-            for bit in (0..whole.len() * 8).step_by(step) {
+            for bit in sample.select((0..whole.len() * 8).step_by(step)) {
+                flips += 1;
                 let mut damaged = whole.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
                 for threads in [1, 2] {
@@ -238,6 +248,7 @@ fn a_flipped_bit_is_an_error_or_changes_nothing() {
             }
         }
     }
+    soak::count("flips", flips);
 }
 
 fn is_about_the_input(error: &Error) -> bool {

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use tare::robject::{canonical_bytes, rds, read, RObject, ReadOptions};
 
 use common::folder::Folder;
+use common::soak;
 
 fn canonical(object: &RObject) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -186,7 +187,8 @@ fn fault_10_equal_values() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 200,
+        cases: soak::scaled(40, 2000),
+        max_global_rejects: soak::scaled(1024, 10_000), // five of seven are assumed away
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -5,6 +5,7 @@
 
 use crate::child;
 use crate::common;
+use crate::common::soak::{self, Sample};
 use crate::cpu::{grows_linearly, least_time};
 use crate::r_files;
 
@@ -57,6 +58,7 @@ fn files_from_elsewhere_are_errors_when_they_are_cut() {
             };
             let mut folders = vec![root];
             let (mut files, mut cuts) = (0, 0);
+            let mut sample = Sample::new(2, 13);
             while let Some(folder) = folders.pop() {
                 for entry in std::fs::read_dir(folder).unwrap() {
                     let path = entry.unwrap().path();
@@ -78,7 +80,8 @@ fn files_from_elsewhere_are_errors_when_they_are_cut() {
                     let step = if bytes.len() > 1 << 20 { 40 } else { 1 };
                     // Text may end with white space that says nothing.
                     let end = bytes.trim_ascii_end().len();
-                    for at in places(bytes.len()).into_iter().step_by(step) {
+                    let places = places(bytes.len()).into_iter().step_by(step);
+                    for at in sample.select(places) {
                         if at < end {
                             refused(&name, at, &bytes[..at]);
                             cuts += 1;
@@ -87,7 +90,9 @@ fn files_from_elsewhere_are_errors_when_they_are_cut() {
                     files += 1;
                 }
             }
-            assert!(files > 60 && cuts > 20_000, "{files} files, {cuts} cuts");
+            let least = soak::scaled(5_000, 20_000);
+            assert!(files > 60 && cuts > least, "{files} files, {cuts} cuts");
+            soak::count("cuts", cuts);
         },
     );
 }
@@ -98,11 +103,13 @@ fn files_in_blocks_are_errors_when_they_are_cut() {
         "robject_cut::files_in_blocks_are_errors_when_they_are_cut",
         || {
             let mut cuts = 0;
+            let mut sample = Sample::new(4, 13);
             for name in ["qs", "qs2", "qdata", "rdata"] {
                 let Some(files) = group(name) else { return };
                 for file in files.iter().filter(|file| file.bytes.len() >= 400) {
                     let step = if file.bytes.len() > 20_000 { 10 } else { 1 };
-                    for at in places(file.bytes.len()).into_iter().step_by(step) {
+                    let places = places(file.bytes.len()).into_iter().step_by(step);
+                    for at in sample.select(places) {
                         let text = file.name.contains("ascii") && at + 1 == file.bytes.len();
                         if !text {
                             refused(&file.name, at, &file.bytes[..at]);
@@ -111,7 +118,8 @@ fn files_in_blocks_are_errors_when_they_are_cut() {
                     }
                 }
             }
-            assert!(cuts > 30_000, "{cuts} cuts");
+            assert!(cuts > soak::scaled(2_500, 30_000), "{cuts} cuts");
+            soak::count("cuts", cuts);
         },
     );
 }
@@ -141,13 +149,14 @@ fn flipped_bits_of_twenty_files_in_blocks_end_in_an_error_or_a_value() {
         "robject_cut::flipped_bits_of_twenty_files_in_blocks_end_in_an_error_or_a_value",
         || {
             let (mut flips, mut files) = (0, 0);
+            let mut sample = Sample::new(32 * 8, 11);
             for name in ["qs", "qs2", "qdata", "rdata"] {
                 let Some(all) = group(name) else { return };
                 let mut small: Vec<_> = all.iter().filter(|file| file.bytes.len() < 1500).collect();
                 small.sort_by_key(|file| std::cmp::Reverse(file.bytes.len()));
                 for file in small.iter().take(5) {
                     files += 1;
-                    for bit in 0..file.bytes.len() * 8 {
+                    for bit in sample.select(0..file.bytes.len() * 8) {
                         let mut bytes = file.bytes.clone();
                         bytes[bit / 8] ^= 1 << (bit % 8);
                         let start = Instant::now();
@@ -170,6 +179,7 @@ fn flipped_bits_of_twenty_files_in_blocks_end_in_an_error_or_a_value() {
             }
             assert_eq!(20, files);
             assert!(flips > 20_000, "{flips} flips");
+            soak::count("flips", flips);
         },
     );
 }

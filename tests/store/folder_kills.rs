@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::folder::Folder;
+use common::soak;
 use tare::compress::Kind;
 use tare::store::drivers::folder::{open, FolderDriver, FolderOptions};
 use tare::store::{
@@ -18,7 +19,6 @@ use tare::store::{
 };
 
 const PLACE: &str = "TARE_TEST_KILL_STORE";
-const ROUNDS: u32 = 500;
 
 /// The bytes that a key has: some of the row, some of a blob, some of a file.
 fn value(key: &str) -> Vec<u8> {
@@ -113,7 +113,7 @@ fn round(path: &Path, wait: Duration, at_work: bool) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "folder_kills::what_was_acknowledged_outlives_500_kills",
+            "folder_kills::acknowledged_keys_outlive_kills",
             "--nocapture",
         ])
         .env(PLACE, path)
@@ -151,15 +151,16 @@ fn round(path: &Path, wait: Duration, at_work: bool) -> Vec<String> {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_500_kills() {
+fn acknowledged_keys_outlive_kills() {
     if let Ok(path) = std::env::var(PLACE) {
         return child(&path);
     }
     let folder = Folder::new();
     let path = folder.join("store");
     let mut acknowledged = 0;
-    for number in 0..ROUNDS {
-        let wait = Duration::from_micros(u64::from(number) * 7919 % 40_000 + 3000);
+    let (rounds, between_checks) = soak::scaled((40, 10), (500, 50));
+    for number in 0..rounds {
+        let wait = Duration::from_micros(number as u64 * 7919 % 40_000 + 3000);
         let keys = round(&path, wait, number % 4 > 0);
         let store = open(&path, &FolderOptions::default()).unwrap();
         for key in &keys {
@@ -170,7 +171,7 @@ fn what_was_acknowledged_outlives_500_kills() {
             );
         }
         acknowledged += keys.len();
-        if number % 50 == 49 {
+        if (number + 1) % between_checks == 0 {
             let mut problems = Vec::new();
             let mut tell = |finding: tare::store::Finding| {
                 if finding.kind.is_problem() {
@@ -181,9 +182,10 @@ fn what_was_acknowledged_outlives_500_kills() {
             assert!(problems.is_empty(), "{problems:?}");
         }
     }
-    let at_least = ROUNDS * 3 / 4;
+    // Three of four rounds wait for a first key.
     assert!(
-        acknowledged >= at_least as usize,
+        acknowledged >= rounds * 3 / 4,
         "only {acknowledged} keys were set"
     );
+    soak::count("kills", rounds);
 }

@@ -8,25 +8,44 @@ use crate::folders;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
 
 use common::folder::Folder;
+use common::soak::{EndOnDrop, Span};
 use folders::{assert_clean, child, collect, del, put, put_as, read, role, store, value};
 use tare::store::{Durability, FindingKind, Key};
 use tare::ErrorKind;
 
 const LENS: [usize; 3] = [40, 3000, 90_000];
 const LARGE: [usize; 2] = [300_000, 700_000];
+/// Least time of a race in `make test`.
+const SHORT: Duration = Duration::from_millis(1500);
+/// Fewest turns that each process of a race has.
+const TURNS: u64 = 50;
 
 fn start(test: &str, path: &Path, role: &str) -> Child {
     let mut child = child(test, path, role);
+    child.stdin(Stdio::piped());
     child.stdout(Stdio::piped()).stderr(Stdio::piped());
     child.spawn().unwrap()
 }
 
-/// Waits for children, all of which must have done what they were to do.
-fn finish(children: Vec<Child>) {
+/// Lets children run for `SHORT` or a minute, and until `enough`, unless one of them fails.
+fn run(children: &mut [Child], enough: impl Fn() -> bool) {
+    let span = Span::start(SHORT);
+    let mut ended = |child: &mut Child| child.try_wait().unwrap().is_some();
+    while !children.iter_mut().any(&mut ended) && span.lasts(enough()) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Tells children to come to an end and waits for them; all must have done what they were to do.
+fn finish(mut children: Vec<Child>) {
+    for child in &mut children {
+        drop(child.stdin.take());
+    }
     for child in children {
         let ran = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ran.stderr);
@@ -47,13 +66,13 @@ fn assert_tidy(path: &Path) {
     assert!(found.is_empty(), "{found:?}");
 }
 
-/// Sets fresh keys and deletes some for a while, and looks at the end that it has all of its own.
-fn own_keys(path: &Path, number: u64, time: Duration) {
+/// Sets fresh keys and deletes some until its parent ends it, and then has all of its own.
+fn own_keys(path: &Path, number: u64) {
     let store = store(path);
     let mut oracle = BTreeMap::new();
-    let start = Instant::now();
+    let parent = folders::parent();
     let mut turn = 0_u64;
-    while start.elapsed() < time {
+    while !parent.is_finished() || turn <= TURNS {
         turn += 1;
         // Of three values one is new, one all processes share, and one is rare: it comes, goes and comes again.
         let seed = match turn % 3 {
@@ -90,35 +109,32 @@ fn own_keys(path: &Path, number: u64, time: Duration) {
         };
         assert!(expected == found, "{key} is not what was set last");
     }
-    assert!(turn > 50, "only {turn} turns");
 }
 
 #[test]
 fn fault_03_gc_races_set() {
     let test = "folder_races::fault_03_gc_races_set";
     if let Some((path, number)) = role() {
-        return own_keys(&path, number.parse().unwrap(), Duration::from_secs(6));
+        return own_keys(&path, number.parse().unwrap());
     }
     let folder = Folder::new();
     let path = folder.join("store");
     let store = store(&path);
-    let writers = ["1", "2", "3", "4"].map(|role| start(test, &path, role));
+    let mut writers = ["1", "2", "3", "4"].map(|role| start(test, &path, role));
     let done = AtomicBool::new(false);
-    let mut deleted = 0;
+    let deleted = AtomicU64::new(0);
     std::thread::scope(|scope| {
+        let _end = EndOnDrop(&done);
         let collector = scope.spawn(|| {
-            let mut deleted = 0;
             while !done.load(Ordering::Relaxed) {
-                deleted += collect(&store, Duration::ZERO).unwrap().deleted;
+                let report = collect(&store, Duration::ZERO).unwrap();
+                deleted.fetch_add(report.deleted, Ordering::Relaxed);
             }
-            deleted
         });
-        let ended = std::panic::catch_unwind(|| finish(writers.into()));
-        done.store(true, Ordering::Relaxed);
-        deleted = collector.join().unwrap();
-        ended.unwrap();
+        let enough = || deleted.load(Ordering::Relaxed) > 100 || collector.is_finished();
+        run(&mut writers, enough);
+        finish(writers.into());
     });
-    assert!(deleted > 100, "only {deleted} objects were collected");
     drop(store);
     assert_tidy(&path);
 }
@@ -127,11 +143,13 @@ fn fault_03_gc_races_set() {
 fn processes_that_set_delete_and_collect_have_what_each_set() {
     let test = "folder_races::processes_that_set_delete_and_collect_have_what_each_set";
     if let Some((path, number)) = role() {
-        return own_keys(&path, number.parse().unwrap(), Duration::from_secs(6));
+        return own_keys(&path, number.parse().unwrap());
     }
     let folder = Folder::new();
     let path = folder.join("store");
-    finish(["10", "11"].map(|role| start(test, &path, role)).into());
+    let mut children = ["10", "11"].map(|role| start(test, &path, role));
+    run(&mut children, || true);
+    finish(children.into());
     assert_tidy(&path);
 }
 
@@ -139,13 +157,15 @@ fn processes_that_set_delete_and_collect_have_what_each_set() {
 fn eight_processes_set_and_get() {
     let test = "folder_races::eight_processes_set_and_get";
     if let Some((path, number)) = role() {
-        return own_keys(&path, number.parse().unwrap(), Duration::from_secs(5));
+        return own_keys(&path, number.parse().unwrap());
     }
     let folder = Folder::new();
     let path = folder.join("store");
     // Nobody has made the store: all do, at once.
     let roles = ["1", "2", "3", "4", "5", "6", "7", "8"];
-    finish(roles.map(|role| start(test, &path, role)).into());
+    let mut children = roles.map(|role| start(test, &path, role));
+    run(&mut children, || true);
+    finish(children.into());
     assert_tidy(&path);
 }
 
@@ -154,9 +174,9 @@ fn fault_04_overwrite_is_atomic() {
     let test = "folder_races::fault_04_overwrite_is_atomic";
     if let Some((path, _)) = role() {
         let store = store(&path);
-        let start = Instant::now();
+        let parent = folders::parent();
         let mut turn = 0;
-        while start.elapsed() < Duration::from_secs(5) {
+        while !parent.is_finished() || turn == 0 {
             put(&store, "k", &value(turn % 6, &LARGE)).unwrap();
             turn += 1;
         }
@@ -166,33 +186,32 @@ fn fault_04_overwrite_is_atomic() {
     let path = folder.join("store");
     let store = store(&path);
     put(&store, "k", &value(0, &LARGE)).unwrap();
-    let writers = vec![start(test, &path, "a"), start(test, &path, "b")];
+    let mut writers = vec![start(test, &path, "a"), start(test, &path, "b")];
     let done = AtomicBool::new(false);
+    let reads = AtomicU64::new(0);
     std::thread::scope(|scope| {
+        let _end = EndOnDrop(&done);
         let reader = || {
             let store = folders::store(&path);
-            let mut reads = 0;
             while !done.load(Ordering::Relaxed) {
                 let found = read(&store, "k").unwrap();
                 let seed = u64::from_le_bytes(found[..8].try_into().unwrap());
                 assert!(seed < 6 && found == value(seed, &LARGE), "half of a value");
-                reads += 1;
+                reads.fetch_add(1, Ordering::Relaxed);
             }
-            reads
         };
         let readers = [scope.spawn(reader), scope.spawn(reader)];
-        let collector = scope.spawn(|| {
+        scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 collect(&store, Duration::ZERO).unwrap();
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
-        let ended = std::panic::catch_unwind(|| finish(writers));
-        done.store(true, Ordering::Relaxed);
-        let reads: u32 = readers.map(|reader| reader.join().unwrap()).iter().sum();
-        collector.join().unwrap();
-        ended.unwrap();
-        assert!(reads > 20, "only {reads} reads");
+        let failed = || readers.iter().any(ScopedJoinHandle::is_finished);
+        run(&mut writers, || {
+            reads.load(Ordering::Relaxed) > 20 || failed()
+        });
+        finish(writers);
     });
     drop(store);
     assert_tidy(&path);

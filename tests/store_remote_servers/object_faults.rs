@@ -21,6 +21,8 @@ struct Bucket {
 impl Bucket {
     fn of(server: &S3) -> Self {
         server.make_bucket("bucket");
+        // As the driver does; a test that opens none before this has no provider.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = object_store::aws::AmazonS3Builder::new()
             .with_bucket_name("bucket")
             .with_access_key_id(S3::KEYS.0)

@@ -1,6 +1,7 @@
 //! What is read, and what is refused.
 
 use super::*;
+use common::soak::{self, Sample};
 
 #[test]
 fn foreign_frames_are_read() {
@@ -128,15 +129,17 @@ fn no_flipped_bit_gives_wrong_bytes() {
     let small = [lines(1500), vec![0; 800], noise(7, 300)].concat();
     let long = lines(CHUNK + 300);
     let sized = compress(&small, &"lz4".parse().unwrap(), &WriteOptions::default()).unwrap();
+    let (mut flips, mut sample) = (0, Sample::new(19 * 8, 7));
     for (plain, stored) in [
         (&small, sized),
         (&small, seekable(&small)),
         (&long, seekable(&long)),
     ] {
         let step = (stored.len() / 700).max(1);
-        for bit in
-            (0..stored.len() * 8).filter(|bit| bit / 8 % step == 0 || bit / 8 + 60 > stored.len())
-        {
+        let bits = 0..stored.len() * 8;
+        let bits = bits.filter(|bit| bit / 8 % step == 0 || bit / 8 + 60 > stored.len());
+        for bit in sample.select(bits) {
+            flips += 1;
             let mut damaged = stored.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             if let Ok(back) = read(&damaged) {
@@ -144,6 +147,7 @@ fn no_flipped_bit_gives_wrong_bytes() {
             }
         }
     }
+    soak::count("flips", flips);
 }
 
 #[test]
