@@ -1,4 +1,4 @@
-"""What every test may use: `need` for tools and folders, `shared` for the shared data."""
+"""What every test may use without an import: ``root``, ``shared``, short names for long parameters."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-__all__ = ["need"]
-
-ROOT = Path(__file__).resolve().parents[2]
+from support.capabilities import ROOT, need, unavailable
+from support.soak import scaled
 
 _LONGEST_NAME = 200
 
 # No deadline for one example: a busy machine is no fault of the code.
-settings.register_profile("tare", deadline=None)
+settings.register_profile("tare", deadline=None, max_examples=scaled(30, 200))
 settings.load_profile("tare")
 
 # A shell ignores Ctrl-C for what it starts in the background, and every child would inherit that.
@@ -32,19 +30,6 @@ def pytest_make_parametrize_id(val: object) -> str | None:
         return None
     data = val if isinstance(val, bytes) else val.encode("utf-8", "surrogatepass")
     return f"{len(val)}-{zlib.crc32(data):08x}"
-
-
-def need(condition: object, reason: str) -> None:
-    """Skip the test with the reason unless the condition holds; fail if nothing may be skipped.
-
-    With ``TARE_REQUIRE_ALL=1``, as in CI, a missing tool or folder fails the test:
-    a suite that skips what is not installed is green for years.
-    """
-    if condition:
-        return
-    if os.environ.get("TARE_REQUIRE_ALL") == "1":
-        pytest.fail(f"TARE_REQUIRE_ALL=1, but {reason}", pytrace=False)
-    pytest.skip(reason)
 
 
 @pytest.fixture
@@ -64,7 +49,7 @@ def shared() -> Callable[[str], Path]:
             need(found.exists(), f"the shared file {path!r} is not under {folder}")
         elif not found.exists():
             # The shared data is not part of the repository: a lone clone goes without.
-            pytest.skip(f"no shared data at {folder}; set TARE_SHARED")
+            unavailable(f"no shared data at {folder}; set TARE_SHARED")
         return found
 
     return find

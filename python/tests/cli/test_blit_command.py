@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
+import termios
 from pathlib import Path
 
 import pytest
+from support.commands import invoke_bytes as run
+from support.message_commands import until
 
 from tare import blit
 
@@ -23,7 +26,7 @@ DOCUMENT = {"title": "flights of \u2708", "rows": ROWS, "a/b": {"": [1, {"x~y": 
 TEXT = json.dumps(DOCUMENT, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def run(*arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def process(*arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The command in a process of its own."""
     return subprocess.run(
         [*TARE, *arguments], cwd=cwd, input=stdin, capture_output=True, timeout=120, check=False
@@ -40,12 +43,12 @@ def file(tmp_path: Path) -> Path:
 
 def test_pipes_there_and_back(tmp_path: Path) -> None:
     """Standard input to standard output, both ways: the bytes of the library, the text of the source."""
-    encoded = run("blit", "encode", cwd=tmp_path, stdin=TEXT)
+    encoded = process("blit", "encode", cwd=tmp_path, stdin=TEXT)
     assert (0, b"") == (encoded.returncode, encoded.stderr)
     assert encoded.stdout == blit.from_json(TEXT)
-    decoded = run("blit", "decode", "-", cwd=tmp_path, stdin=encoded.stdout)
+    decoded = process("blit", "decode", "-", cwd=tmp_path, stdin=encoded.stdout)
     assert (0, TEXT + b"\n", b"") == (decoded.returncode, decoded.stdout, decoded.stderr)
-    lexical = run("blit", "decode", "--order", "lexical", cwd=tmp_path, stdin=encoded.stdout)
+    lexical = process("blit", "decode", "--order", "lexical", cwd=tmp_path, stdin=encoded.stdout)
     assert json.dumps(DOCUMENT, ensure_ascii=False, separators=(",", ":"), sort_keys=True) == (
         lexical.stdout.decode().rstrip("\n")
     )
@@ -227,6 +230,11 @@ def test_a_closed_pipe_ends_quietly(file: Path, words: tuple[str, ...], code: in
     assert (code, b"") == (done.returncode, done.stderr)
 
 
+def waiting_bytes(pipe: int) -> int:
+    """How many bytes of a pipe are not read yet."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     """Interrupted while it waits for its input: no output, no temporary file, exit code 130."""
     process = subprocess.Popen(
@@ -238,7 +246,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     assert process.stdin is not None
     process.stdin.write(b"[1,")
     process.stdin.flush()
-    time.sleep(1.5)
+    until(lambda: not waiting_bytes(process.stdin.fileno()))  # it reads
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert (130, []) == (process.returncode, os.listdir(tmp_path))

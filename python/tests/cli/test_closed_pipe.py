@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from simulate import synthetic_record
+from support.synthetic_records import synthetic_record
 
 import tare
 from tare.datasets.synthpop import synthpop

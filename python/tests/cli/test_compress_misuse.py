@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.capabilities import need_command
 
 from tare import compress
 
@@ -108,6 +109,7 @@ def test_a_range_goes_where_it_is_told(folder: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["--test"], ["--range", "0:500000"]])
 def test_limits_are_spelled_as_typed(folder: Path, arguments: list[str]) -> None:
     """The option that raises a limit is the command's, not Python's."""
+    need_command("zstd")
     done = run("decompress", "b.csv.zst", *arguments, "--max-output", "1000", cwd=folder)
     assert 1 == done.returncode
     assert b"--max-output" in done.stderr

@@ -10,6 +10,8 @@ import sys
 import time
 
 import pytest
+from support.capabilities import need_codec
+from support.commands import invoke_bytes
 
 import tare
 
@@ -25,7 +27,7 @@ def run(*arguments, data=b"", cwd=None):
 def test_a_file_is_converted_and_the_changes_told(tmp_path):
     """Data go to the file, the report to standard error, exit code 0."""
     (tmp_path / "x.csv").write_bytes(b"a,b\n1,x\n2,y\n")
-    done = run("convert", "x.csv", "y.parquet", cwd=tmp_path)
+    done = invoke_bytes("convert", "x.csv", "y.parquet", cwd=tmp_path)
     assert (0, b"") == (done.returncode, done.stdout)
     assert b"y.parquet: csv -> parquet:pyarrow" in done.stderr
     assert b"read back and compared" in done.stderr
@@ -36,11 +38,11 @@ def test_nothing_is_overwritten_unasked(tmp_path):
     """Without --force exit code 1 and the old file; with it the new one."""
     (tmp_path / "x.csv").write_bytes(b"a\n1\n")
     (tmp_path / "y.json").write_bytes(b"old")
-    done = run("convert", "x.csv", "y.json", cwd=tmp_path)
+    done = invoke_bytes("convert", "x.csv", "y.json", cwd=tmp_path)
     assert 1 == done.returncode
     assert b"--force" in done.stderr
     assert b"old" == (tmp_path / "y.json").read_bytes()
-    assert 0 == run("convert", "x.csv", "y.json", "--force", cwd=tmp_path).returncode
+    assert 0 == invoke_bytes("convert", "x.csv", "y.json", "--force", cwd=tmp_path).returncode
     assert [{"a": 1}] == json.loads((tmp_path / "y.json").read_bytes())
 
 
@@ -67,7 +69,7 @@ def test_pipes_in_and_out():
 def test_usage_errors_have_code_two(arguments, message, tmp_path):
     """One message that says what to write instead; nothing is written."""
     (tmp_path / "x.csv").write_bytes(b"a\n1\n")
-    done = run("convert", *arguments, cwd=tmp_path)
+    done = invoke_bytes("convert", *arguments, cwd=tmp_path)
     assert (2, b"") == (done.returncode, done.stdout)
     assert message in done.stderr
     assert b"Traceback" not in done.stderr
@@ -77,10 +79,10 @@ def test_usage_errors_have_code_two(arguments, message, tmp_path):
 def test_a_loss_is_refused_and_shown(tmp_path):
     """Exit code 1, the first change, and the option that allows it."""
     (tmp_path / "x.json").write_bytes(b'{"b": 1, "a": NaN}')
-    done = run("convert", "x.json", "y.json", "--codec", "json:orjson", cwd=tmp_path)
+    done = invoke_bytes("convert", "x.json", "y.json", "--codec", "json:orjson", cwd=tmp_path)
     assert 1 == done.returncode
     assert b"a would change: nan comes back as None" in done.stderr
-    done = run("convert", "x.json", "y.json", "--codec", "json:orjson", "--allow-loss", cwd=tmp_path)
+    done = invoke_bytes("convert", "x.json", "y.json", "--codec", "json:orjson", "--allow-loss", cwd=tmp_path)
     assert 0 == done.returncode
     assert b"VALUES CHANGED" in done.stderr
 
@@ -88,7 +90,7 @@ def test_a_loss_is_refused_and_shown(tmp_path):
 def test_a_report_for_programs(tmp_path):
     """--json is one object on standard output."""
     (tmp_path / "x.csv").write_bytes(b"a\n1\n")
-    done = run("convert", "x.csv", "y.arrow", "--json", cwd=tmp_path)
+    done = invoke_bytes("convert", "x.csv", "y.arrow", "--json", cwd=tmp_path)
     report = json.loads(done.stdout)
     assert ("csv", "arrow:pyarrow", 1, True) == (
         report["source"],
@@ -101,7 +103,7 @@ def test_a_report_for_programs(tmp_path):
 def test_bad_input_is_one_line_and_code_one(tmp_path):
     """A cut file: a message, no traceback, nothing left behind."""
     (tmp_path / "x.json").write_bytes(b'{"a": [1, 2')
-    done = run("convert", "x.json", "y.msgpack", cwd=tmp_path)
+    done = invoke_bytes("convert", "x.json", "y.msgpack", cwd=tmp_path)
     assert (1, b"") == (done.returncode, done.stdout)
     assert 1 == done.stderr.count(b"\n")
     assert done.stderr.startswith(b"tare: x.json: json: it ends inside an array or object, at byte 11.")
@@ -111,8 +113,8 @@ def test_bad_input_is_one_line_and_code_one(tmp_path):
 def test_an_encoding_can_be_named(tmp_path):
     """latin1 is refused with the option, and read with it."""
     (tmp_path / "x.csv").write_bytes("a\n\u00e9\n".encode("latin1"))
-    assert b"--encoding latin1" in run("convert", "x.csv", "y.json", cwd=tmp_path).stderr
-    assert 0 == run("convert", "x.csv", "y.json", "--encoding", "latin1", cwd=tmp_path).returncode
+    assert b"--encoding latin1" in invoke_bytes("convert", "x.csv", "y.json", cwd=tmp_path).stderr
+    assert 0 == invoke_bytes("convert", "x.csv", "y.json", "--encoding", "latin1", cwd=tmp_path).returncode
     assert [{"a": "\u00e9"}] == tare.read(tmp_path / "y.json")
 
 
@@ -151,11 +153,11 @@ def test_a_name_that_stands_twice_is_told(tmp_path):
     """Readers keep the last value; the one who converts is told, from a file as from standard input."""
     (tmp_path / "x.json").write_bytes(b'[{"a":1,"a":2},{"b":3}]')
     for source, given in (("x.json", b""), ("-", b'[{"a":1,"a":2},{"b":3}]')):
-        done = run("convert", source, "y.msgpack", "--force", cwd=tmp_path, data=given)
+        done = invoke_bytes("convert", source, "y.msgpack", "--force", cwd=tmp_path, stdin=given)
         assert 0 == done.returncode
         assert "note: the name 'a' stands twice in one object; only the last" in done.stderr.decode()
     (tmp_path / "once.json").write_bytes(b'[{"a":1},{"a":2}]')
-    assert b"twice" not in run("convert", "once.json", "z.msgpack", cwd=tmp_path).stderr
+    assert b"twice" not in invoke_bytes("convert", "once.json", "z.msgpack", cwd=tmp_path).stderr
 
 
 @pytest.mark.parametrize(
@@ -176,8 +178,9 @@ def test_a_name_that_stands_twice_is_told(tmp_path):
 )
 def test_a_refused_value_is_named_by_its_pointer(target, document, said, tmp_path):
     """What stands there, and that another codec may take it."""
+    need_codec(str(tare.Codec.for_path(target)))
     (tmp_path / "big.json").write_bytes(document)
-    done = run("convert", "big.json", target, cwd=tmp_path)
+    done = invoke_bytes("convert", "big.json", target, cwd=tmp_path)
     assert 1 == done.returncode
     assert said in done.stderr
     assert b"Choose another --codec" in done.stderr

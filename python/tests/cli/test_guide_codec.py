@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
-from conftest import need
-from guide_blocks import run_guide
+from support.capabilities import need_command, need_language, need_worker_codec
+from support.guides import run_guide
 
 from tare.codec import Codec
 from tare.errors import WorkerError
@@ -19,10 +18,11 @@ _PLACE = re.compile(r"`((?:python|workers|src)/[a-zA-Z/.]+)`")
 
 
 def test_add_a_codec(root: Path, tmp_path: Path) -> None:
-    need(shutil.which("node"), "Node is not installed")
+    need_worker_codec("v8:node", language="node")
+    need_command("sed")
     folder = tmp_path / "work"
     folder.mkdir()
-    said = run_guide(root, "add-a-codec.md", tmp_path, folder, least=2)
+    said = run_guide(root, "add-a-codec.md", tmp_path, folder, least=2, changes={"--time 10": "--time 6"})
     assert " 0 failed" in said, said
     assert said.count("v8:node-zlib") >= 2, said
     record = Result.load(folder / "zlib.tare.json").record
@@ -34,7 +34,7 @@ def test_add_a_codec(root: Path, tmp_path: Path) -> None:
 
 def test_the_ids_that_it_begins_with_are_taken(root: Path, tmp_path: Path) -> None:
     """By Python or by the worker of their language, options and all, whether or not the library is installed."""
-    need(shutil.which("node"), "Node is not installed")
+    need_language("node")
     text = (root / "docs/guides/add-a-codec.md").read_text(encoding="utf-8")
     named = re.findall(r"`([a-z0-9]+:[^`]+)`", text.split("\n\n")[1])
     assert {language_of(codec, {}) for codec in named} == {"", "node"}

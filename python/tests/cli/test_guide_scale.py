@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from guide_blocks import run_guide
+from support.guides import run_guide
 
 
 def test_convert_a_terabyte(root: Path, tmp_path: Path) -> None:

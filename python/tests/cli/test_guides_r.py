@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from conftest import need
-from guide_blocks import run_guide
+from support.capabilities import need, need_module, need_r
+from support.guides import run_guide
 
 
 def test_r_and_python_on_the_same_files(root: Path, tmp_path: Path) -> None:
     """R writes, Python reads and writes, R reads: the outputs that the text speaks of are there."""
-    need(shutil.which("Rscript"), "Rscript is not installed (Debian: r-base-core)")
+    need_r()
+    need_module("pandas")
+    need_module("polars")
     folder = tmp_path / "work"
     folder.mkdir()
     said = run_guide(root, "r-and-python-on-the-same-files.md", tmp_path, folder, least=9)
@@ -27,6 +29,7 @@ def test_r_and_python_on_the_same_files(root: Path, tmp_path: Path) -> None:
 
 def test_rescue_your_qs_files(root: Path, tmp_path: Path, shared) -> None:
     """Every command, on files that qs wrote."""
+    need_module("pandas")
     folder = tmp_path / "work"
     (folder / "old").mkdir(parents=True)
     for name, object_ in (("mtcars", "mtcars"), ("score", "closure_global"), ("nested", "nested")):

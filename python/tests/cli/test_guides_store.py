@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tarfile
 from pathlib import Path
 
-from conftest import need
-from guide_blocks import run_guide
+from support.capabilities import need_command, need_module, need_r
+from support.guides import run_guide
 
 
 def test_cache_a_pipeline(root: Path, tmp_path: Path) -> None:
     """Each block, and what the text says that comes out."""
+    need_module("pandas")
     folder = tmp_path / "work"
     folder.mkdir()
     said = run_guide(root, "cache-a-pipeline.md", tmp_path, folder, least=7)
@@ -29,7 +29,9 @@ def test_cache_a_pipeline(root: Path, tmp_path: Path) -> None:
 
 def test_take_over_a_storr_or_drake_cache(root: Path, tmp_path: Path, shared) -> None:
     """Each block, on a folder that storr wrote; R reads what was written."""
-    need(shutil.which("Rscript"), "Rscript is not installed (Debian: r-base-core)")
+    need_r()
+    need_module("pandas")
+    need_command("du")
     folder = tmp_path / "work"
     folder.mkdir()
     with tarfile.open(shared("fixtures/storr/plain_gzip.tar")) as tar:

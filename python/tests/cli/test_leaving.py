@@ -8,6 +8,7 @@ import sys
 import textwrap
 
 import pytest
+from support.capabilities import need_linux
 
 READING = textwrap.dedent(
     """
@@ -78,6 +79,7 @@ def test_who_gives_arguments_goes_on() -> None:
 
 def test_output_that_cannot_be_written_is_no_success() -> None:
     """A full disk under standard output is told by the interpreter, with 120."""
+    need_linux("/dev/full")
     text = "import pyarrow\nfrom tare import cli\ncli.tare.main = lambda **_: print('x')\ncli.main()"
     with open("/dev/full", "wb") as full:
         done = subprocess.run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -10,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import need
+from support.capabilities import need_command, need_script
 
 import tare
 
@@ -19,9 +18,8 @@ import tare
 def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The files of a source distribution made now, below its top folder."""
     root = Path(__file__).resolve().parents[3]
-    maturin = shutil.which("maturin", path=Path(sys.executable).parent) or shutil.which("maturin")
-    need(maturin, "maturin is not installed: pip install 'tare[dev]'")
-    need(shutil.which("cargo"), "cargo is not installed")
+    maturin = need_script("maturin")
+    need_command("cargo", "rustc")
     folder = tmp_path_factory.mktemp("sdist")
     command = [maturin, "sdist", "--manifest-path", "crates/tare-python/Cargo.toml", "--out", folder]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)

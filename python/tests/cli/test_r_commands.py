@@ -9,6 +9,8 @@ import sys
 
 import pyarrow as pa
 import pytest
+from support.capabilities import need_posix
+from support.commands import invoke_bytes
 
 import tare
 from tare import r
@@ -22,10 +24,8 @@ CLOSURE = bytes.fromhex(
 MODEL = b'structure(list(a = 1:3, b = structure(c(1L, 2L), levels = c("u", "v"), class = "factor")), class = "fit")'
 
 
-def run(*arguments, cwd=None, data=b""):
-    done = subprocess.run(
-        [*TARE, *map(str, arguments)], input=data, capture_output=True, cwd=cwd, timeout=120, check=False
-    )
+def run(*arguments, cwd, data=b""):
+    done = invoke_bytes(*map(str, arguments), cwd=cwd, stdin=data)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -235,9 +235,9 @@ def test_what_is_no_table_says_so_once(tmp_path):
     assert "      in/v.rds: parquet holds tables, and this is none" in err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes")
 def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
     """What is no regular file is no data of the folder's."""
+    need_posix()
     (tmp_path / "in").mkdir()
     os.mkfifo(tmp_path / "in" / "pipe.rds")
     r.write([1, 2], tmp_path / "in" / "v.rds")
@@ -247,12 +247,12 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
     assert "1 done into out " in err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes")
 def test_a_named_pipe_is_read_once(tmp_path):
     """As standard input is: to another format, to R's, by inspect and by `tare.r.read`."""
     import os
     import threading
 
+    need_posix()
     r.write(pa.table({"n": [1, None], "s": ["a", "b"]}), tmp_path / "x.rds")
     data, pipe = (tmp_path / "x.rds").read_bytes(), tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -279,12 +279,12 @@ def test_a_named_pipe_is_read_once(tmp_path):
     writer.join(10)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo terminals")
 def test_a_folder_tells_what_was_lost(tmp_path):
     """By kind and file, at the end, on a terminal as in a pipe; the second run speaks of its own files."""
     import os
     import pty
 
+    need_posix()
     (tmp_path / "in").mkdir()
     text = b'structure(list(a = 1:2), row.names = c("p", "q"), class = "data.frame")'
     r.write(r.read(text, format="dput", as_="robject"), tmp_path / "in" / "x.rds")

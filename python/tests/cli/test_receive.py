@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 from pathlib import Path
 
-import msgpack
 import pytest
-from conftest import need
-from message_commands import called, run, started, until
+from support.capabilities import need_codec, need_command, need_module
+from support.message_commands import called, run, started, until
 
 import tare
 from tare.cli.json_lines import LineWriter
@@ -66,10 +64,10 @@ def test_the_golden_streams(root: Path, tmp_path: Path) -> None:
 
 def test_lines_of_other_programs(tmp_path: Path) -> None:
     """Newline-delimited JSON from any program, and to any program; blank lines are nothing."""
+    need_command("sed")
     lines = b'{"a": 1}\n\n[2]\r\n"x"\n'
     done = run("receive", "-", "--framing", "native", cwd=tmp_path, stdin=lines)
     assert done.out == b'{"a":1}\n[2]\n"x"\n'
-    need(shutil.which("sed"), "sed is not installed")
     edited = subprocess.run(["sed", "s/1/3/"], input=done.out, capture_output=True, check=True).stdout
     assert (
         run("receive", "-", "--framing", "native", "-n", "1", cwd=tmp_path, stdin=edited).out == b'{"a":3}\n'
@@ -87,6 +85,7 @@ def test_what_is_no_frame_may_be_lines(tmp_path: Path) -> None:
 
 def test_msgpack_both_ways(tmp_path: Path) -> None:
     """What msgpack packs is received, and what is sent it unpacks, wrapped too."""
+    msgpack = need_module("msgpack")
     values = [1, {"k": b"\0\xff"}, [None, 0.5], msgpack.ExtType(5, b"x"), msgpack.Timestamp(1, 0)]
     stream = b"".join(map(msgpack.packb, values))
     done = run(
@@ -148,6 +147,7 @@ def test_a_fifo_and_a_file_are_followed(tmp_path: Path) -> None:
 
 def test_several_senders_at_once(tmp_path: Path) -> None:
     """One that is a stranger, one that stays and is silent, files and values: each costs only itself."""
+    need_codec("cbor")
     (tmp_path / "a.bin").write_bytes(bytes(300_000))
     listen = ("receive", "--listen", "tcp://127.0.0.1:0", "--follow", "-n", "4", "--to", "in/")
     with started(*listen, cwd=tmp_path) as receiver:
@@ -165,7 +165,7 @@ def test_several_senders_at_once(tmp_path: Path) -> None:
     assert done.err.count("\n") == 1
     kept = {"a.bin", "00000001.msgpack", "00000002.cbor", "00000003.cbor"}
     assert set(os.listdir(tmp_path / "in")) == kept
-    assert msgpack.unpackb((tmp_path / "in/00000001.msgpack").read_bytes()) == [1]
+    assert tare.decode((tmp_path / "in/00000001.msgpack").read_bytes(), "msgpack") == [1]
 
 
 def test_nothing_comes(tmp_path: Path) -> None:

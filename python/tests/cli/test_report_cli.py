@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from simulate import synthetic_record
+from support.commands import invoke
+from support.synthetic_records import synthetic_record
 
 RUN = "import sys; from tare.cli import main; main(sys.argv[1:])"
 
@@ -20,7 +22,12 @@ def record(tmp_path_factory):
     return path
 
 
-def tare(*args, env=None):
+def tare(*args):
+    """Run the command line in this process."""
+    return invoke("report", *map(str, args), cwd=Path.cwd())
+
+
+def process(*args, env=None):
     """Run the command line in a process of its own."""
     return subprocess.run(
         [sys.executable, "-c", RUN, "report", *map(str, args)],
@@ -34,7 +41,7 @@ def tare(*args, env=None):
 
 def test_a_pipe_gets_the_plain_table(record):
     """Data on standard output, without escapes; nothing on standard error."""
-    done = tare(record)
+    done = process(record)
     assert (0, "") == (done.returncode, done.stderr)
     assert "Use  arrow:pyarrow@file  for cache" in done.stdout
     assert "\x1b" not in done.stdout
@@ -64,7 +71,7 @@ def test_the_same_record_gives_the_same_page(record, tmp_path):
     import os
 
     for seed in ("1", "2"):
-        tare(record, "--html", tmp_path / f"{seed}.html", env={**os.environ, "PYTHONHASHSEED": seed})
+        process(record, "--html", tmp_path / f"{seed}.html", env={**os.environ, "PYTHONHASHSEED": seed})
     assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.capabilities import need_linux
+from support.commands import invoke as run
 
 import tare
 from tare.cli import main
@@ -20,7 +22,7 @@ from tare.scale.report import Report
 TARE = (sys.executable, "-c", "from tare.cli import main; main()")
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*TARE, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
     )
@@ -45,7 +47,7 @@ def results(folder: Path) -> list[str]:
 
 
 def test_a_folder_in_parallel(folder: Path) -> None:
-    done = run("convert", "in", "out", "--to", "parquet", "--jobs", "2", cwd=folder)
+    done = process("convert", "in", "out", "--to", "parquet", "--jobs", "2", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert results(folder / "out") == [
         "a.parquet",
@@ -57,7 +59,7 @@ def test_a_folder_in_parallel(folder: Path) -> None:
     assert "1 passed over: no data that can be told (notes.bin)" in done.stderr
     assert "5 done into" in done.stderr
     assert done.stdout == ""
-    again = run("convert", "in", "out", "--to", "parquet", "--jobs", "2", cwd=folder)
+    again = process("convert", "in", "out", "--to", "parquet", "--jobs", "2", cwd=folder)
     assert "0 done, 5 done before" in again.stderr
 
 
@@ -318,7 +320,7 @@ def test_values_that_would_change(folder: Path) -> None:
         (["in", "out", "--to", "parquet", "--split", "much"], "a size such as 64MiB"),
         (["in", "out", "--to", "parquet", "--verify", "decoed"], "--verify takes size, hash, decode, not 'decoed'"),
         (["in", "out", "--to", "parquet", "--executor", "slurm"], "--executor 'slurm'"),
-        (["in", "out", "--to", "parquet", "--executor", "dask://127.0.0.1:1"], "no scheduler answers"),
+        (["in", "out", "--to", "parquet", "--executor", "dask://127.0.0.1:1", "--worker-timeout", "1"], "no scheduler answers"),
         (["in", "out", "--to", "nothing", "--jobs", "2"], "nothing"),
     ],
 )  # fmt: skip
@@ -450,9 +452,9 @@ def test_counts_and_sizes_are_said_as_they_are(capsys: pytest.CaptureFixture[str
         assert "->" not in told
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_standard_output_hides_nothing(folder: Path) -> None:
     """What was done is said all the same, and what failed is named."""
+    need_linux("/dev/full")
     plan = run("plan", "convert", "in", "out", "--to", "parquet", "-o", "plan.jsonl", cwd=folder)
     assert plan.returncode == 0, plan.stderr
     for line in (("convert", "in", "out", "--to", "parquet"), ("run", "plan.jsonl")):

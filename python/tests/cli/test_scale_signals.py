@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.capabilities import need_linux
 
 _RUN = """
 import signal, sys
@@ -25,11 +26,11 @@ def has_children(pid: int) -> bool:
     return bool(Path(f"/proc/{pid}/task/{pid}/children").read_text())
 
 
-@pytest.mark.skipif(not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="of Linux")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
 @pytest.mark.parametrize("after_s", [0.05, 0.15, 0.3])
 def test_while_it_is_planned(tmp_path: Path, number: signal.Signals, after_s: float) -> None:
     """To all of a terminal's, or a job's, processes: one line, the code of an interruption, and nothing left."""
+    need_linux(f"/proc/self/task/{os.getpid()}/children")
     (tmp_path / "in").mkdir()
     (tmp_path / "tmp").mkdir()
     (tmp_path / "run.py").write_text(_RUN)

@@ -8,19 +8,19 @@ import io
 import json
 import os
 import resource
-import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
-from message_commands import run, started, until
-from message_places import certificate
+from support.capabilities import need_descriptors
+from support.message_commands import run, started, until
+from support.message_connections import certificate
 
 import tare
 from tare.messages.files import CONTENT, FILE, HEADER, WHOLE, FileReceiver, Refused, name_fault, send_file
@@ -57,6 +57,32 @@ def test_a_receiver_that_is_stopped(how: signal.Signals, big: Path, tmp_path: Pa
             assert receiver.done().code == (130 if how == signal.SIGINT else 143)
             done = sender.done()
     assert (done.code, "the receiver was stopped" in done.err) == (1, True), done
+    assert inside(tmp_path) == []
+
+
+_STOPPED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+number, real = int(sys.argv[1]), os.open
+def opened(path, *args, **options):
+    descriptor = real(path, *args, **options)
+    if str(path).endswith(".part"):
+        os.kill(os.getpid(), number)
+    return descriptor
+os.open = opened
+from tare.cli import main
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_receiver_that_is_stopped_when_it_has_just_made_a_part(how: signal.Signals, tmp_path: Path) -> None:
+    """Before anything that cleans up knows of it."""
+    stream = run("send", "-", "--name", "x", cwd=tmp_path, stdin=b"content").out
+    receiver = [sys.executable, "-c", _STOPPED, str(int(how)), "receive", "-", "--to", "in/"]
+    done = subprocess.run(receiver, cwd=tmp_path, input=stream, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (130 if how == signal.SIGINT else 143, b""), done.stderr
+    assert b"Traceback" not in done.stderr
     assert inside(tmp_path) == []
 
 
@@ -296,7 +322,6 @@ def test_strangers_and_wrong_tokens(tmp_path: Path) -> None:
 
 def test_tls(tmp_path: Path) -> None:
     """With a certificate any address may be listened at; a name that it has not, and no trust, are refused."""
-    need(shutil.which("openssl"), "the command openssl is not installed")
     cert, key = certificate(tmp_path, "server.test")
     (tmp_path / "token").write_bytes(os.urandom(24).hex().encode())
     (tmp_path / "wrong").write_bytes(os.urandom(24).hex().encode())
@@ -314,7 +339,6 @@ def test_tls(tmp_path: Path) -> None:
 
 def test_tls_with_a_receiver_that_leaves_in_order(tmp_path: Path) -> None:
     """TLS ends well, and no END was said: it is not known that anything was taken."""
-    need(shutil.which("openssl"), "the command openssl is not installed")
     cert, key = certificate(tmp_path, "server.test")
     papers = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     papers.load_cert_chain(cert, key)
@@ -408,9 +432,8 @@ def test_a_follower_gives_up_on_a_peer_that_stops_inside_a_message(tmp_path: Pat
 
 def test_a_descriptor_beyond_what_select_takes(tmp_path: Path) -> None:
     """Servers are waited for whatever their number is."""
+    need_descriptors(1200)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 1200:
-        pytest.skip("this machine allows no 1,200 descriptors")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
     low = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
     try:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
-from conftest import need
-from guide_blocks import run_guide
+from support.capabilities import need_command, need_openssl
+from support.guides import run_guide
 
 
 def test_two_programs_one_pipe(root: Path, tmp_path: Path) -> None:
     """Each block, and what the text says that comes out."""
-    for tool in ("openssl", "tar", "timeout", "sed"):
-        need(shutil.which(tool), f"the command {tool} is not installed")
+    need_openssl()
+    need_command("tar", "timeout", "sed", "cmp", "seq", "base64")
     folder = tmp_path / "work"
     folder.mkdir()
     said = run_guide(root, "two-programs-one-pipe.md", tmp_path, folder, least=12)

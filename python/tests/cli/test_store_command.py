@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store_places import made
+from support.commands import invoke_bytes
+from support.stores import made
 
 from tare import open_store
 
@@ -24,6 +25,19 @@ Run = Callable[..., subprocess.CompletedProcess[bytes]]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Runs `tare store ...` in a folder of its own."""
+
+    def call(*args: str, stdin: bytes = b"", code: int = 0) -> subprocess.CompletedProcess[bytes]:
+        done = invoke_bytes("store", *args, cwd=tmp_path, stdin=stdin)
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        assert b"Traceback" not in done.stderr
+        return done
+
+    return call
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Run:
+    """As `run`, in processes."""
 
     def call(*args: str, stdin: bytes = b"", code: int = 0) -> subprocess.CompletedProcess[bytes]:
         done = subprocess.run(
@@ -63,13 +77,16 @@ def test_a_file_goes_in_and_out(run: Run, url: str, tmp_path: Path) -> None:
     assert run("get", url, "k").stdout == data
 
 
-def test_data_are_read_stored_and_converted(run: Run, url: str, tmp_path: Path) -> None:
+def test_data_are_read_stored_and_converted(process: Run, url: str, tmp_path: Path) -> None:
     """--codec reads the file as what it is, --as writes the value as something else."""
     (tmp_path / "x.csv").write_text("a,b\n1,x\n2,y\n")
-    run("set", url, "t", "x.csv", "--codec", "arrow")
-    assert json.loads(run("get", url, "t", "--as", "json").stdout) == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
-    run("set", url, "d", "--codec", "blit", stdin=b'{"a": [1, 2.5, null]}')
-    assert run("get", url, "d", "--as", "json:orjson").stdout == b'{"a":[1,2.5,null]}'
+    process("set", url, "t", "x.csv", "--codec", "arrow")
+    assert json.loads(process("get", url, "t", "--as", "json").stdout) == [
+        {"a": 1, "b": "x"},
+        {"a": 2, "b": "y"},
+    ]
+    process("set", url, "d", "--codec", "blit", stdin=b'{"a": [1, 2.5, null]}')
+    assert process("get", url, "d", "--as", "json:orjson").stdout == b'{"a":[1,2.5,null]}'
     with open_store(tmp_path / url) as store:
         assert store["t"].num_rows == 2
         assert store["d"] == {"a": [1, 2.5, None]}

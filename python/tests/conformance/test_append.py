@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_codec
 
 from tare import formats, kinds
 from tare.codec import Codec
@@ -15,13 +15,6 @@ ALL = [(format, library) for format in formats.FORMATS for library in format.lib
 CLAIMS = [(f"{f.id}:{lib.name}", kind) for f, lib in ALL if lib.append is not None for kind in lib.native]
 OTHERS = [f"{f.id}:{lib.name}" for f, lib in ALL if lib.append is None]
 COMPRESSORS = ("", "+zstd:3", "+lz4:1", "+gzip:6", "+bz2:9", "+xz:6")
-
-
-def installed(id: str) -> Codec:
-    """The codec, or a skip that names the install line."""
-    codec = Codec.parse(id)
-    need(codec.library.installed, f"{id} is not installed: {codec.library.install_line}")
-    return codec
 
 
 def parts(kind: str) -> list[Any]:
@@ -54,8 +47,7 @@ def as_rows(value: Any, kind: str) -> Any:
 @pytest.mark.parametrize(("id", "kind"), CLAIMS)
 def test_what_is_appended_is_read_behind_what_was_there(id: str, kind: str, compressor: str) -> None:
     """decode(encode(a) + append(b) + append(c)) is a, b and c, in this order."""
-    installed(id)
-    codec = Codec.parse(id + compressor)
+    codec = need_codec(id + compressor)
     assert codec.flags()["append"]
     first, *more = parts(kind)
     data = codec.encode(first) + b"".join(map(codec.append, more))

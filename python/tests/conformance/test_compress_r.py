@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import need
+from support.capabilities import need_r
 
 from tare import compress
 
@@ -26,7 +25,7 @@ LAYOUTS = [
 
 def r(program: str, cwd: Path) -> None:
     """Run a program of R; it must succeed, without a warning."""
-    need(shutil.which("Rscript"), "the command Rscript is not installed")
+    need_r()
     done = subprocess.run(
         ["Rscript", "--vanilla", "-e", f"options(warn = 2); {program}"],
         cwd=cwd, capture_output=True, text=True, timeout=120, check=False,

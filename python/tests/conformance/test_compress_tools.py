@@ -6,14 +6,14 @@ import bz2
 import gzip
 import io
 import lzma
-import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_command, need_module
 
 from tare import compress
 
@@ -44,17 +44,12 @@ def kind_of(id: str) -> str:
 def run(command: str, stored: bytes) -> bytes:
     """What a command makes of its standard input."""
     name, *arguments = command.split()
-    need(shutil.which(name), f"the command {name} is not installed")
     return subprocess.run([name, *arguments], input=stored, capture_output=True, check=True).stdout
 
 
 def compression_zstd() -> Any:
     """Python's own module, or what brings it to older ones."""
-    try:
-        from compression import zstd  # type: ignore[import-not-found]
-    except ImportError:
-        from backports import zstd
-    return zstd
+    return need_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
 def with_arrow(codec: str) -> Opener:
@@ -72,9 +67,7 @@ def with_module(name: str, *arguments: Any, **options: Any) -> Opener:
     """How the module of that name opens a file."""
 
     def opened(path: Path) -> Any:
-        import importlib
-
-        return importlib.import_module(name).open(str(path), *arguments, **options)
+        return need_module(name).open(str(path), *arguments, **options)
 
     return opened
 
@@ -116,6 +109,7 @@ def ours(id: str, layout: str, size: int) -> bytes:
 @pytest.mark.parametrize(("id", "layout"), LAYOUTS)
 def test_commands_read_it_whole(id: str, layout: str) -> None:
     """Every frame, member and stream, and their own test of it."""
+    need_command(*(command.split()[0] for command in COMMANDS[kind_of(id)]))
     sizes = [*SIZES, BGZF, BGZF + 1] if kind_of(id) == "gzip" else SIZES
     for size in sizes:
         stored = ours(id, layout, size)
@@ -140,11 +134,9 @@ def test_modules_read_it_whole(id: str, layout: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("id", "layout"), LAYOUTS)
 def test_data_libraries_read_it_by_its_name(id: str, layout: str, tmp_path: Path) -> None:
     """pandas, polars, pyarrow and duckdb, for the endings that each knows."""
-    import duckdb
-    import pandas as pd
-    import polars as pl
     import pyarrow.csv
 
+    duckdb, pd, pl = need_module("duckdb"), need_module("pandas"), need_module("polars")
     ending = compress.compressor(kind_of(id)).extension
     path = tmp_path / f"x.csv{ending}"
     for size in SIZES[2:]:
@@ -193,6 +185,7 @@ WRITTEN_BY_COMMANDS = {
 @pytest.mark.parametrize("kind", WRITTEN_BY_COMMANDS)
 def test_what_commands_write_is_read(kind: str) -> None:
     """In one piece and as a stream; one behind another too."""
+    need_command(*(command.split()[0] for command in WRITTEN_BY_COMMANDS[kind]))
     for size in SIZES:
         plain = PLAIN[:size]
         for command in WRITTEN_BY_COMMANDS[kind]:
@@ -228,10 +221,8 @@ def pandas_writes(ending: str) -> Callable[[bytes], bytes]:
     """A table of pandas, which compresses by its own choice."""
 
     def write(plain: bytes) -> bytes:
-        import pandas as pd
-
         sink = io.BytesIO()
-        frame = pd.DataFrame({"number0": plain.decode().splitlines()})
+        frame = need_module("pandas").DataFrame({"number0": plain.decode().splitlines()})
         frame.to_csv(sink, index=False, header=False, compression=ending, lineterminator="\n")
         return sink.getvalue()
 
@@ -242,9 +233,7 @@ def module_writes(name: str, *names: str, **options: Any) -> Callable[[bytes], b
     """A function of a module."""
 
     def write(plain: bytes) -> bytes:
-        import importlib
-
-        found = importlib.import_module(name)
+        found = need_module(name)
         for part in names:
             found = getattr(found, part)() if part[0].isupper() else getattr(found, part)
         return bytes(found(plain, **options))
@@ -288,8 +277,7 @@ def test_what_libraries_write_is_read(size: int) -> None:
 @pytest.mark.parametrize("kind", ["zstd", "gzip", "bz2", "xz"])
 def test_what_data_libraries_write_is_read(kind: str, tmp_path: Path) -> None:
     """Tables of pandas and duckdb."""
-    import duckdb
-
+    duckdb = need_module("duckdb")
     rows = PLAIN[: 5 * CHUNK].decode().split()
     assert compress.decompress(pandas_writes(kind)(PLAIN[: 5 * CHUNK])).decode().split() == rows
     if kind in ("zstd", "gzip"):
@@ -308,8 +296,7 @@ def test_single_is_whole_for_those_that_stop_early(size: int) -> None:
     """One-shot functions that give the first frame or member, and say nothing of more."""
     import zlib
 
-    import zstandard
-
+    zstandard = need_module("zstandard")
     plain = PLAIN[:size]
     zstd = compression_zstd()
     for stored in (ours("zstd:3", "single", size), compress.compress(plain, "zstd")):

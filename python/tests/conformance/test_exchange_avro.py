@@ -6,26 +6,23 @@ import datetime as dt
 import decimal
 import io
 import json
-import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_codec, need_end, need_module, need_worker_codec
+from support.worker_requests import ask, load_document, worker_command
 
-import tare
 from tare.errors import WorkerError
 from tare.measure.driver import Worker
-from tare.measure.exchange import OWN, ends_of, exchange
+from tare.measure.exchange import OWN, exchange
 from tare.measure.exchange_tables import exchange_tables
 from tare.measure.foreign import command_of
 from tare.tagged import from_tagged
 
-PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
 JAVA, NODE = "avro:java-avro", "avro:node-avsc"
-COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "java" / "tare-worker-java.sh"))
 DOCUMENT = {
     "rows": [{"id": n, "x": n / 4 + 0.1, "name": f"n{n}", "none": None} for n in range(20)],
     "mixed": [1, 0.5, None, True, "\u00e9\U0001f600", [1], ["a", [2.5]], [], {"b": {"c": [{}]}}],
@@ -59,32 +56,21 @@ SAME = ("int_2_31", "text_emoji", "text_nul", "bytes", "float_nan", "key_order",
 
 
 @pytest.fixture
-def packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    if "TARE_NODE_MODULES" not in os.environ:
-        monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
-
-
-@pytest.fixture
-def both(packages: None) -> None:
-    found = ends_of("avro", languages=["java", "node"])[0]
-    need(JAVA in found, "Java has no library for avro: mvn -q -f python/tare/workers/java/pom.xml package")
-    need(NODE in found, "Node has no avsc: npm install --prefix workers/node --ignore-scripts --no-save")
+def both() -> None:
+    need_end("avro", [JAVA], language="java")
+    need_end("avro", [NODE], language="node")
 
 
 @pytest.fixture
 def java() -> Iterator[Worker]:
-    need(JAVA in ends_of("avro", languages=["java"])[0], "Java has no library for avro")
-    with Worker("java", COMMAND, lists=False) as worker:
+    need_end("avro", [JAVA], language="java")
+    with Worker("java", worker_command("java"), lists=False) as worker:
         yield worker
-
-
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=60.0, **fields)
 
 
 def written(java: Worker, value: Any, folder: Path) -> bytes:
     (folder / "v.json").write_text(json.dumps(value))
-    ask(java, "load", path=str(folder / "v.json"), kind="document", **{"as": "json"})
+    load_document(java, folder / "v.json")
     ask(java, "prepare", codec=JAVA, cold=False)
     ask(java, "encode_to", codec=JAVA, path=str(folder / "v.avro"))
     return (folder / "v.avro").read_bytes()
@@ -111,9 +97,11 @@ def test_a_name_that_is_absent_is_no_null(both: None) -> None:
     assert block["pairs"][NODE][JAVA]["counts"] == {"same": 1, "changed": 1}
 
 
-def test_tables_of_node_and_python(packages: None) -> None:
+def test_tables_of_node_and_python() -> None:
     """Records have names, as fastavro wants them; what JavaScript has no type for has changed."""
-    need(NODE in ends_of("avro", languages=["node"], kind="table")[0], "Node has no avsc")
+    need_codec("avro:fastavro")
+    need_end("avro", [NODE], language="node", kind="table")
+    need_worker_codec("arrow:node-arrow", language="node")
     block = exchange_tables(
         "avro", ["avro:fastavro", NODE], only=["text_lines", "bool_null", "no_rows", "date"]
     )
@@ -124,7 +112,7 @@ def test_tables_of_node_and_python(packages: None) -> None:
 
 def test_python_reads_what_java_writes(java: Worker, tmp_path: Path) -> None:
     """A list is the items of the file; records where the names are those of Avro and alike, maps elsewhere; always the same bytes."""
-    fastavro = pytest.importorskip("fastavro")
+    fastavro = need_module("fastavro")
     rows = DOCUMENT["rows"]
     data = written(java, rows, tmp_path)
     assert data == written(java, rows, tmp_path)
@@ -169,7 +157,7 @@ TYPES: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("compression", ["null", "deflate"])
 def test_java_reads_every_type_that_python_writes(java: Worker, tmp_path: Path, compression: str) -> None:
     """Dates, moments, decimals and UUIDs as Java has them; logical types that it has not as what they are made of."""
-    fastavro = pytest.importorskip("fastavro")
+    fastavro = need_module("fastavro")
     fields = [{"name": name, "type": type} for name, (type, _) in TYPES.items()]
     schema = fastavro.parse_schema({"type": "record", "name": "row", "fields": fields})
     row = {name: value for name, (_, value) in TYPES.items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from planted_reader import planted_reader
+from support.planted_reader import planted_reader
 
 from tare import measure
 from tare.cli.progress import display
@@ -106,9 +106,10 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(folder))
         patch.setattr(exchanging, "LANGUAGES", {})
+        patch.setattr(exchanging, "VALUES", exchanging.VALUES[:12])
         patch.setattr(exchanging, "shared_formats", lambda given, kind="document": ["json", "msgpack"])
         record = measure.run(
-            DOCUMENT, codecs=("json:stdlib", "msgpack"), time_s=6, exchange=True, workers=hanging(folder),
+            DOCUMENT, codecs=("json:stdlib", "msgpack"), time_s=2, exchange=True, workers=hanging(folder),
             on_progress=on_progress, control=control, out=folder / "a.tare.json",
         ).record  # fmt: skip
     return {"record": record, "events": events, "took_s": time.monotonic() - tell.at, "folder": folder}

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import need
-from planted_reader import planted_reader
+from support.capabilities import need_end, need_r, need_worker_codec
+from support.planted_reader import planted_reader
+from support.worker_requests import worker_command
 
 from tare.errors import Malformed, WorkerError
 from tare.measure.driver import Worker
-from tare.measure.exchange import OWN, ends_of, summary
+from tare.measure.exchange import OWN, summary
 from tare.measure.exchange_tables import NOT_OWN, _told, exchange_tables
-from tare.measure.foreign import command_of
 
 FAR = "R has no tag for days outside the years 1 to 9999"
 ZONES = ["+05:30", "-08:00", "-00:45", "+14:00", "+00:00", "UTC", "Etc/GMT+8", "Etc/GMT-14", "Asia/Kolkata"]
@@ -25,7 +24,7 @@ ZONES = ["+05:30", "-08:00", "-00:45", "+14:00", "+00:00", "UTC", "Etc/GMT+8", "
 
 def test_r_tells_moments_of_every_zone() -> None:
     """R knows no zone +05:30 and shows UTC for it; moments before 1970, with microseconds, and null."""
-    need("rds:r" in ends_of("rds", languages=["r"], kind="table")[0], "R is not installed")
+    need_end("rds", ["rds:r"], language="r", kind="table")
     moments = [1_700_000_000_000_001, -3_600_000_000 * 24 * 900, None]
     own = pa.table({zone: pa.array(moments, pa.timestamp("us", tz=zone)) for zone in ZONES})
     block = exchange_tables("rds", ["rds:tare", "rds:r"], only=["int8"], own=own)
@@ -36,13 +35,14 @@ def test_r_tells_moments_of_every_zone() -> None:
 
 def test_r_tells_the_other_columns(tmp_path: Path) -> None:
     """A day of the year 12921 has no tag: asked for parts, R gives the reason in their place, and else an error."""
-    need(shutil.which("Rscript") is not None, "R is not installed")
+    need_r()
+    need_worker_codec("rds:r", language="r")
     table, out = tmp_path / "a.rds", tmp_path / "a.json"
     made = (
         f"saveRDS(data.frame(i = 1:2, z = structure(c(4e6, 1), class = 'Date')), '{table}', compress = FALSE)"
     )
     subprocess.run(["Rscript", "-e", made], check=True)
-    worker = Worker("r", command_of("r", {}), lists=False)
+    worker = Worker("r", worker_command("r"), lists=False)
     try:
         ask = {"codec": "rds:r", "path": str(table), "out": str(out), "deadline_s": 60}
         worker.request("prepare", deadline_s=60, codec="rds:r", encoded=str(table), cold=False, kind="table")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import ask
-from conftest import need
+from support.capabilities import need_language, need_worker_codec
+from support.shared_workers import shared_worker
+from support.soak import scaled
+from support.worker_requests import ask, load_document, worker_command
 
-import tare
 from tare.errors import WorkerError
 from tare.measure.driver import Worker
 
-COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "java" / "tare-worker-java.sh"))
+COMMAND = worker_command("java")
 DOCUMENT = {
     "b": [1, -7, 2**31, 2**53 + 1, -(2**63)],
     "a": {"half": 0.5, "sum": 0.1 + 0.2, "zero": -0.0, "none": None, "yes": True, "empty": [{}, [], ""]},
@@ -53,20 +53,15 @@ PROBES: dict[tuple[str, str], tuple[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+@pytest.fixture
+def loaded(tmp_path: Path) -> Iterator[Worker]:
     """One worker with the document."""
-    need(shutil.which("javac") is not None, "Java is not installed")
-    path = tmp_path_factory.mktemp("java") / "document.json"
+    need_language("java")
+    path = tmp_path / "loaded-document.json"
     path.write_text(json.dumps(DOCUMENT))
-    with Worker("java", COMMAND) as worker:
-        ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+    with shared_worker("java") as worker:
+        load_document(worker, path)
         yield worker
-
-
-def available(worker: Worker, codec: str) -> None:
-    name = codec.partition(",")[0]
-    need(name in {one["id"] for one in worker.hello["codecs"]}, f"Java has no library for {name}")
 
 
 def changes(worker: Worker, codec: str) -> dict[str, str]:
@@ -77,7 +72,7 @@ def changes(worker: Worker, codec: str) -> dict[str, str]:
 @pytest.mark.parametrize("codec", KEPT)
 def test_what_comes_back_of_a_document(loaded: Worker, codec: str, tmp_path: Path) -> None:
     """From memory and from a file alike."""
-    available(loaded, codec)
+    need_worker_codec(codec, language="java")
     assert ask(loaded, "prepare", codec=codec)["items"] == 1
     assert changes(loaded, codec) == KEPT[codec]
     path = tmp_path / "file"
@@ -89,7 +84,7 @@ def test_what_comes_back_of_a_document(loaded: Worker, codec: str, tmp_path: Pat
 
 def test_a_name_that_is_gone_is_told_as_missing(loaded: Worker) -> None:
     """Gson leaves out what is null: that is no null that came back as null."""
-    available(loaded, "json:java-gson")
+    need_worker_codec("json:java-gson", language="java")
     ask(loaded, "prepare", codec="json:java-gson")
     found = ask(loaded, "verify", codec="json:java-gson", full=True, limit=50)["changes"]
     assert [(one["in"], one["out"]) for one in found if one["path"] == "a.none"] == [("null", "(missing)")]
@@ -98,7 +93,7 @@ def test_a_name_that_is_gone_is_told_as_missing(loaded: Worker) -> None:
 @pytest.mark.parametrize("codec", KEPT)
 def test_the_same_bytes_are_decoded_again(loaded: Worker, codec: str) -> None:
     """As every sample does."""
-    available(loaded, codec)
+    need_worker_codec(codec, language="java")
     ask(loaded, "prepare", codec=codec, cold=True)
     assert ask(loaded, "run", what="decode", codec=codec, batch=3, samples=2)["items"] == 1
 
@@ -106,7 +101,7 @@ def test_the_same_bytes_are_decoded_again(loaded: Worker, codec: str) -> None:
 @pytest.mark.parametrize(("codec", "probe"), PROBES)
 def test_what_becomes_of_a_probe(loaded: Worker, codec: str, probe: str) -> None:
     """Silent losses and refusals that are the libraries' own."""
-    available(loaded, codec)
+    need_worker_codec(codec, language="java")
     (cell,) = ask(loaded, "probe", codec=codec, set="values/1", only=[probe])["cells"]
     assert (cell["status"], cell.get("out")) == PROBES[codec, probe]
 
@@ -124,7 +119,7 @@ def test_serialized_objects_of_other_classes_are_not_made(loaded: Worker, tmp_pa
 
 def test_the_jdk_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a single library it speaks, and says what fetches the others."""
-    need(shutil.which("javac") is not None, "Java is not installed")
+    need_language("java")
     monkeypatch.setenv("TARE_JAVA_CLASSES", "/nonexistent")
     with Worker("java", COMMAND) as worker:
         assert {"java:java", "none:java"} == {one["id"] for one in worker.hello["codecs"]}
@@ -136,7 +131,7 @@ def test_the_jdk_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_warms_up_as_long_as_it_may(loaded: Worker) -> None:
     """Once for each operation, and not at all unless it is asked: the compiler begins in each process anew."""
-    available(loaded, "json:java-jackson")
+    need_worker_codec("json:java-jackson", language="java")
     ask(loaded, "prepare", codec="json:java-jackson", cold=True)
     asked = {"what": "encode", "codec": "json:java-jackson", "batch": 1}
 
@@ -152,10 +147,9 @@ def test_it_warms_up_as_long_as_it_may(loaded: Worker) -> None:
 
 def test_a_document_without_a_backslash_loads_in_time(tmp_path: Path) -> None:
     """Each text is read to its end, and no further: 5 MB took a minute, and four times as much sixteen."""
-    need(shutil.which("javac") is not None, "Java is not installed")
-    rows = [{"id": n, "name": f"row {n}", "text": "x" * 60} for n in range(210_000)]
+    need_language("java")
+    rows = [{"id": n, "name": f"row {n}", "text": "x" * 60} for n in range(scaled(40_000, 210_000))]
     path = tmp_path / "large.json"
     path.write_text(json.dumps(rows))
-    assert path.stat().st_size > 20_000_000
-    with Worker("java", COMMAND) as worker:
-        assert ask(worker, "load", path=str(path), kind="document", **{"as": "json"})["items"] == len(rows)
+    with shared_worker("java") as worker:
+        assert load_document(worker, path)["items"] == len(rows)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import io
 import json
 import lzma
-import shutil
 import subprocess
 import threading
 from pathlib import Path
 from typing import Any
 
-import msgpack
 import pytest
-from conftest import need
-from message_places import raw_peer
+from support.capabilities import need, need_codec, need_command, need_module
+from support.message_connections import raw_peer
 
 import tare
 from tare.messages import EndOfStream
+
+msgpack = need_module("msgpack")
 
 VALUES: list[Any] = [
     0, -1, 127, 128, 255, 65_536, 2**63 - 1, -(2**63), 0.5, True, None, "", "x" * 31, "x" * 32, "x" * 70_000,
@@ -37,6 +37,7 @@ def sent_from_a_thread(sock, data: bytes) -> threading.Thread:
 
 @pytest.mark.parametrize("library", ["msgspec", "msgpack", "ormsgpack"])
 def test_what_the_packer_of_msgpack_writes(library: str) -> None:
+    need_codec(f"msgpack:{library}")
     packer = msgpack.Packer()
     stream = b"".join(map(packer.pack, VALUES))
     with raw_peer(f"msgpack:{library}", framing="native") as (sock, conn):
@@ -86,8 +87,7 @@ def test_other_values_of_msgpack_are_no_wrapped_bytes() -> None:
 
 
 def test_sequences_of_cbor() -> None:
-    import cbor2
-
+    cbor2 = need_module("cbor2")
     values = [value for value in VALUES if value is not None] + [{"a": [None]}]
     stream = b"".join(map(cbor2.dumps, values)) + bytes.fromhex("9f01ff5f4101ff")  # of no length: [1], b"\1"
     with raw_peer("cbor", framing="native") as (sock, conn):
@@ -147,7 +147,7 @@ def test_damaged_lines_are_skipped_where_asked() -> None:
 
 
 def test_with_the_tools_of_a_shell(tmp_path: Path) -> None:
-    need(shutil.which("sed"), "sed is not installed")
+    need_command("sed")
     with tare.connect(f"file:{tmp_path}/in", "json", mode="w", framing="native") as conn:
         conn.send_all([{"a": n} for n in range(3)])
     with (tmp_path / "out").open("wb") as out:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from message_places import URLS, paired, paired_aio
+from support.capabilities import need_codec
+from support.message_connections import URLS, paired, paired_aio
 
 import tare
 from tare.messages import EndOfStream
@@ -72,6 +73,7 @@ def test_sockets_go_both_ways(face, kind: str, tmp_path: Path) -> None:
     ],
 )
 def test_documents_in_every_class_of_codec(face, codec: str, tmp_path: Path) -> None:
+    need_codec(codec)
     values = [{"a": [1, 2.5, "text"], "b": "y" * 2000}, {"a": [], "b": ""}, {"a": ["x" * 70_000], "b": "z"}]
     if codec in {"ndjson", "rds"}:
         values = [[value, value] for value in values]
@@ -84,7 +86,9 @@ def test_documents_in_every_class_of_codec(face, codec: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("codec", ["arrow", "arrow+zstd:3", "fst", "rds", "qs2", "csv", "avro", "orc"])
 def test_tables_in_every_class_of_codec(face, codec: str, tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
+
+    need_codec(codec)
     table = pa.table({"a": [1, 2, 3], "b": [0.5, 1.5, 2.5]})
     expected = tare.decode(tare.encode(table, codec), codec)
     with face("unix", tmp_path, codec) as (writer, reader):
@@ -97,6 +101,7 @@ def test_tables_in_every_class_of_codec(face, codec: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("codec", ["json", "json:msgspec", "msgpack", "msgpack:msgspec", "cbor"])
 @pytest.mark.parametrize("kind", ["tcp", "fifo"])
 def test_native_framing(face, codec: str, kind: str, tmp_path: Path) -> None:
+    need_codec(codec)
     with face(kind, tmp_path, codec, framing="native") as (writer, reader):
         assert writer.send_all(VALUES) == len(VALUES)
         assert reader.receive_all(n=len(VALUES), timeout=10) == VALUES

@@ -1,21 +1,19 @@
 """Messages between Tare and a real R, both ways: values serialized by R, each in a bin of msgpack.
 
 Base R speaks the bins by hand here. The same with R's own msgpack package, which no package
-manager of ours has, runs where it is installed and is skipped elsewhere, ``TARE_REQUIRE_ALL`` or not:
-it is for a machine that has it.
+manager of ours has, runs where it is installed and is skipped elsewhere, in CI too: it is for a
+machine that has it.
 """
 
 from __future__ import annotations
 
-import functools
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_r, need_unpublished_r
 
 import tare
 
@@ -89,16 +87,11 @@ close(con)
 PEERS = {"base": BASE, "msgpack": PACKAGE}
 
 
-@functools.cache
-def has_package() -> bool:
-    asked = ["Rscript", "--vanilla", "-e", "quit(status = !nzchar(system.file(package = 'msgpack')))"]
-    return subprocess.run(asked, check=False, timeout=60).returncode == 0
-
-
 def wanted(peer: str) -> None:
-    need(shutil.which("Rscript") is not None, "the command Rscript is not installed")
-    if peer == "msgpack" and not has_package():
-        pytest.skip("R's package msgpack is not installed: install.packages('msgpack')")
+    """Require R, and its package where that is the peer."""
+    need_r()
+    if peer == "msgpack":
+        need_unpublished_r("msgpack")
 
 
 def started(program: str, kind: str, address: str, folder: Path) -> subprocess.Popen[str]:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import DEADLINE_S, ask, changes
-from conftest import need
+from support.capabilities import need_command, need_language, need_module, need_worker_codec
+from support.shared_workers import shared_worker
+from support.soak import scaled
+from support.worker_requests import DEADLINE_S, ask, changes, load_document, worker_command
 
-import tare
 from tare.errors import WorkerError
 from tare.measure.driver import Worker
 from tare.measure.foreign import inventory
 
-FOLDER = Path(tare.__file__).parent / "workers" / "mono"
-COMMAND = ("sh", str(FOLDER / "tare-worker-mono.sh"))
+COMMAND = worker_command("mono")
 DOCUMENT = {
     "b": [1, -7, 2**31, 2**53 + 1, -(2**63)],
     "a": {"half": 0.5, "sum": 0.1 + 0.2, "zero": -0.0, "none": None, "yes": True, "empty": [{}, [], ""]},
@@ -81,15 +80,14 @@ READ: dict[bytes, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+@pytest.fixture
+def loaded(tmp_path: Path) -> Iterator[Worker]:
     """One worker with the document."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
-    path = tmp_path_factory.mktemp("mono") / "document.json"
+    need_worker_codec("json:mono-newtonsoft", "bson:mono-newtonsoft", language="mono")
+    path = tmp_path / "loaded-document.json"
     path.write_text(json.dumps(DOCUMENT))
-    with Worker("mono", COMMAND) as worker:
-        need(not worker.hello["missing"], "Mono has no Newtonsoft.Json")
-        ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+    with shared_worker("mono") as worker:
+        load_document(worker, path)
         yield worker
 
 
@@ -137,9 +135,9 @@ def test_bson_is_that_of_python(loaded: Worker, tmp_path: Path) -> None:
     """One mapping, and several, in both directions; what BSON has and JSON has not comes back with its type."""
     import datetime as dt
 
-    import bson
-
     from tare.tagged import from_tagged
+
+    bson = need_module("bson")
 
     value = {
         "n": 2**53 + 1,
@@ -161,8 +159,8 @@ def test_bson_is_that_of_python(loaded: Worker, tmp_path: Path) -> None:
     for one in (several, {"a": [1, "x", {"y": 0.5}]}):
         path = tmp_path / "value.json"
         path.write_text(json.dumps(one))
-        with Worker("mono", COMMAND) as worker:
-            ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+        with shared_worker("mono") as worker:
+            load_document(worker, path)
             ask(worker, "prepare", codec="bson:mono-newtonsoft")
             ask(worker, "encode_to", path=str(tmp_path / "made"))
         made = bson.decode_all((tmp_path / "made").read_bytes())
@@ -185,11 +183,11 @@ def test_bson_is_that_of_python(loaded: Worker, tmp_path: Path) -> None:
 )
 def test_what_bson_changes(tagged: Any, back: Any, tmp_path: Path) -> None:
     """Integers above 64 bits become bytes without a word; a name with NUL makes bytes that nothing reads."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
+    need_worker_codec("bson:mono-newtonsoft", language="mono")
     path, made, out = tmp_path / "in.json", tmp_path / "made", tmp_path / "out.json"
     path.write_text(json.dumps({"v": tagged}))
-    with Worker("mono", COMMAND) as worker:
-        ask(worker, "load", path=str(path), kind="document", **{"as": "values"})
+    with shared_worker("mono") as worker:
+        load_document(worker, path, "values")
         if back is None:
             with pytest.raises(WorkerError, match="Unexpected BsonType value: 0"):
                 ask(worker, "prepare", codec="bson:mono-newtonsoft")
@@ -212,7 +210,8 @@ def test_broken_bson_is_an_error_of_decoding(loaded: Worker, data: bytes, tmp_pa
 
 def test_what_is_loaded_is_exact(tmp_path: Path) -> None:
     """The worker's own reader of JSON keeps every bit: doubles at their edges, the sign of zero, integers of any size."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
+    need_worker_codec("json:mono-newtonsoft", "bson:mono-newtonsoft", language="mono")
+    bson = need_module("bson")
     edges = [
         0.1,
         -0.0,
@@ -226,15 +225,13 @@ def test_what_is_loaded_is_exact(tmp_path: Path) -> None:
     value = {"edges": edges, "whole": [2**63, -(2**63) - 1, 2**300], "lone": "\udc00a", "$k": ["\0"]}
     path, back = tmp_path / "in.json", tmp_path / "in.bson"
     path.write_text(json.dumps({"edges": edges, "more": [n / 7 for n in range(2000)]}))
-    import bson
-
-    with Worker("mono", COMMAND) as worker:
-        ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+    with shared_worker("mono") as worker:
+        load_document(worker, path)
         ask(worker, "prepare", codec="bson:mono-newtonsoft")
         ask(worker, "encode_to", path=str(back))
         assert repr(bson.decode(back.read_bytes())) == repr(json.loads(path.read_text()))
         path.write_text(json.dumps(value))
-        assert ask(worker, "load", path=str(path), kind="document", **{"as": "json"})["items"] == 1
+        assert load_document(worker, path)["items"] == 1
         ask(worker, "prepare", codec="json:mono-newtonsoft")
         assert changes(worker, "json:mono-newtonsoft") == {"edges[*]": "lossy", "lone": "lossy"}
 
@@ -262,7 +259,7 @@ def started(folder: Path, **more: str) -> subprocess.CompletedProcess[bytes]:
 
 def test_two_first_starts_at_once_compile_one_program(tmp_path: Path) -> None:
     """Both run; one program is left, and nothing beside it."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
+    need_language("mono")
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
@@ -283,7 +280,7 @@ def test_two_first_starts_at_once_compile_one_program(tmp_path: Path) -> None:
 
 def test_without_a_cache_it_runs_and_leaves_nothing(tmp_path: Path) -> None:
     """Where no folder can be made for the program, as with a home that is read-only, it is compiled for one life."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
+    need_language("mono")
     (tmp_path / "cache").write_text("a file where a folder must be")
     (tmp_path / "tmp").mkdir()
     found = started(tmp_path, TMPDIR=str(tmp_path / "tmp"))
@@ -293,7 +290,7 @@ def test_without_a_cache_it_runs_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_without_the_library_it_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is compiled without its adapters, speaks, and measures the codec that does nothing."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
+    need_language("mono")
     monkeypatch.setenv("TARE_MONO_LIB", "/nonexistent")
     with Worker("mono", COMMAND) as worker:
         assert ["none:mono"] == [one["id"] for one in worker.hello["codecs"]]
@@ -305,23 +302,23 @@ def test_without_the_library_it_says_what_installs_it(monkeypatch: pytest.Monkey
 
 def test_a_compiler_without_its_runtime_is_told(tmp_path: Path) -> None:
     """The reason that rows show ends with what installs it."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
     for name in ("sh", "dirname", "mcs"):
-        (tmp_path / name).symlink_to(str(shutil.which(name)))
+        (tmp_path / name).symlink_to(need_command(name))
     given = f"env PATH={tmp_path} {' '.join(COMMAND)}"
     assert "mono is not installed: apt-get install mono-mcs" in inventory("mono", {"mono": given}).reason
 
 
 def test_a_document_of_megabytes_goes_by_path(tmp_path: Path) -> None:
-    """Loaded, encoded, decoded, weighed and verified: 12 MB, more than any line holds when it is in a reply."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
+    """Loaded, encoded, decoded, weighed and verified: 12 MB in the long form, more than any line holds when it is in a reply."""
+    count = scaled(10_000, 100_000)
+    need_worker_codec("json:mono-newtonsoft", "bson:mono-newtonsoft", language="mono")
     path = tmp_path / "big.json"
     path.write_text(
-        json.dumps([{"id": n, "name": f"n{n}" * 10, "price": n / 7, "tags": ["a"]} for n in range(100_000)])
+        json.dumps([{"id": n, "name": f"n{n}" * 10, "price": n / 7, "tags": ["a"]} for n in range(count)])
     )
     for codec in ("json:mono-newtonsoft", "bson:mono-newtonsoft"):
         with Worker("mono", COMMAND) as worker:
-            assert ask(worker, "load", path=str(path), kind="document", **{"as": "json"})["items"] == 100_000
+            assert load_document(worker, path)["items"] == count
             ask(worker, "prepare", codec=codec, cold=False)
             peak = ask(worker, "mem", what="encode")["peak_bytes"]
             assert ask(worker, "encode_to", path=str(tmp_path / "encoded"))["bytes"] < peak

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import ask, changes
-from node_worker import PACKAGES, load_table, need_packages, node_worker
-from planted_levels import LEVELS, of_arrow
+from support.capabilities import need_language, need_worker_codec
+from support.node_worker import load_table, node_worker
+from support.plans import once
+from support.planted_levels import LEVELS, of_arrow
+from support.worker_requests import ask, changes, load_document
 
 from tare import measure
 from tare.measure.driver import Worker
@@ -38,7 +40,7 @@ def node() -> Iterator[Worker]:
 def load(worker: Worker, folder: Path, value: Any) -> None:
     path = folder / "d.values"
     path.write_bytes(dump_text(value))
-    ask(worker, "load", path=str(path), kind="document", **{"as": "values"})
+    load_document(worker, path, "values")
 
 
 def read(worker: Worker, folder: Path, codec: str, value: Any, data: str) -> dict[str, str]:
@@ -93,11 +95,10 @@ def test_a_document_of_names_with_a_dollar_is_measured_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NaN makes it travel as tagged values: sizes are those of all of it, and msgpack lost nothing."""
-    need_packages()
+    need_worker_codec("msgpack:node-msgpackr", language="node")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
     codecs = ("json:stdlib", "json:node", "msgpack:node-msgpackr")
-    record = measure.run(WITH_ID, codecs=codecs, time_s=6).record
+    record = measure.run(WITH_ID, plan=once(*codecs), time_s=0).record
     of_node = {
         case["labels"]["codec"]: case
         for case in record["cases"]
@@ -110,10 +111,9 @@ def test_a_document_of_names_with_a_dollar_is_measured_whole(
     assert of_node["msgpack:node-msgpackr"]["verify"]["verdict"] == "same"
 
 
-def test_a_schema_crosses_between_all_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schema_crosses_between_all_languages() -> None:
     """Own data reach every worker as tagged values, whatever their names."""
-    need_packages()
-    monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
+    need_language("node")
     theirs = [
         found[0]
         for language in ("node", "r", "java", "mono", "rust")
@@ -177,7 +177,7 @@ def test_a_long_text_is_loaded_beside_a_name_of_digits(
     value = {"2020": 1, "big": 2**60, "s": text, '"': "\\", "\\": ['"', "", "\\\\"]}
     path = tmp_path / "d"
     path.write_bytes(dump_text(value) if way == "values" else json.dumps(value).encode())
-    ask(node, "load", path=str(path), kind="document", **{"as": way})
+    load_document(node, path, way)
     ask(node, "prepare", codec="v8:node")
     assert changes(node, "v8:node") == {}
     same = handed_back(node, tmp_path, "v8:node") == value
@@ -192,7 +192,7 @@ def test_a_document_is_loaded_as_deep_as_without_a_name_of_digits(
     path = tmp_path / "d.json"
     for inner in ("1", '{"2020": 1, "x": 1234567890123456789}'):
         path.write_text(left * 6000 + inner + right * 6000)
-        assert ask(node, "load", path=str(path), kind="document", **{"as": "json"})["items"] == 1
+        assert load_document(node, path)["items"] == 1
 
 
 def test_the_place_of_another_order_and_of_whole_numbers(node: Worker, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_the_place_of_another_order_and_of_whole_numbers(node: Worker, tmp_path:
     text = """ [ {"b" : [ ] , "\\u0031" : { } , "x":[[{"z":-0,"7":1E2}], -12345678901234567890 ,true,null], "b":false } ] """
     path = tmp_path / "d.json"
     path.write_text(text)
-    ask(node, "load", path=str(path), kind="document", **{"as": "json"})
+    load_document(node, path)
     ask(node, "prepare", codec="v8:node")
     found = ask(node, "verify", codec="v8:node", full=True)["changes"]
     assert {one["path"]: (one["in"], one["out"]) for one in found} == {

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from asking import DEADLINE_S, ask, changes
 from click.testing import CliRunner
-from conftest import need
-from node_worker import PACKAGES, SCRIPT, load_table, node_worker
+from support.capabilities import need_language
+from support.node_worker import COMMAND, load_table, node_worker
+from support.worker_requests import DEADLINE_S, ask, changes, load_document, worker_command
 
 import tare
 from tare.cli.codecs import command as codecs
@@ -54,6 +54,7 @@ HARD = (
     '"list": [{"a": null}, {}], "empty": {}, "text": "001", "word": "no", "day": "2020-02-29"}'
 )
 PROTO = '{"__proto__": {"x": 1}, "a": 2}'
+SCRIPT = Path(worker_command("node")[1])
 TABLE = pa.table({
     "int": pa.array([1, None, -7], pa.int32()),
     "big": pa.array([2**60, None, -1], pa.int64()),
@@ -93,7 +94,7 @@ def node() -> Iterator[Worker]:
 
 def load(worker: Worker, path: Path, text: str) -> dict[str, Any]:
     path.write_text(text)
-    return ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+    return load_document(worker, path)
 
 
 @pytest.mark.parametrize("codec", KEPT)
@@ -473,7 +474,7 @@ def test_messages_go_both_ways_between_node_and_python(
 def test_entries_arrive_one_after_another(node: Worker, tmp_path: Path, codec: str) -> None:
     """Streaming: several pieces, values cut anywhere between them, and the list is whole again."""
     token, path = os.urandom(16).hex(), tmp_path / "v.json"
-    with Worker("writer", ("sh", str(SCRIPT), str(PACKAGES))) as writer:
+    with Worker("writer", COMMAND) as writer:
         for one in (node, writer):
             load(one, path, json.dumps([{"id": n, "text": "\u00e9" * (n % 700)} for n in range(3000)]))
             ask(one, "prepare", codec=codec)
@@ -492,8 +493,8 @@ def test_entries_arrive_one_after_another(node: Worker, tmp_path: Path, codec: s
 
 def test_node_alone_is_enough(tmp_path: Path) -> None:
     """Without a single package it speaks, and says what installs the others; tables then need Arrow."""
-    need(shutil.which("node") is not None, "Node is not installed")
-    with Worker("node", ("sh", str(SCRIPT), str(tmp_path / "node_modules"))) as worker:
+    need_language("node")
+    with Worker("node", (*worker_command("node"), str(tmp_path / "node_modules"))) as worker:
         assert {"json:node", "v8:node", "none:node"} == {one["id"] for one in worker.hello["codecs"]}
         missing = {one["id"]: one["install"] for one in worker.hello["missing"]}
         assert missing["cbor:node-cborx"] == f"npm install --prefix '{tmp_path}' cbor-x"
@@ -513,6 +514,7 @@ def test_the_loop_and_the_clocks_cost_next_to_nothing(node: Worker, tmp_path: Pa
 
 def test_where_packages_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The variable alone; else the repository's own, then the user's data; a folder that came with data is not run."""
+    need_language("node")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     ran = tmp_path / "ran"
@@ -540,6 +542,7 @@ def test_where_packages_are_looked_for(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_copy_of_the_worker_finds_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In what the variable names, from wherever that is said, or where the install lines put them."""
+    need_language("node")
     package = tmp_path / "data" / "tare" / "node" / "node_modules" / "msgpackr"
     package.mkdir(parents=True)
     (package / "package.json").write_text('{"name": "msgpackr", "version": "9.9.9", "main": "index.js"}')
@@ -560,6 +563,7 @@ def test_a_copy_of_the_worker_finds_packages(tmp_path: Path, monkeypatch: pytest
 
 def test_the_folders_of_packages_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the codecs, on standard error: what is loaded from there is run."""
+    need_language("node")
     monkeypatch.setenv("TARE_NODE_MODULES", str(tmp_path / "mine"))
     told = CliRunner().invoke(codecs, ["--language", "node"], standalone_mode=False)
     assert f"packages from {tmp_path / 'mine'}\n" in told.stderr
@@ -568,6 +572,6 @@ def test_the_folders_of_packages_are_told(tmp_path: Path, monkeypatch: pytest.Mo
 def test_what_is_no_number_is_no_change_where_it_comes_back(node: Worker, tmp_path: Path) -> None:
     path = tmp_path / "d.values"
     path.write_bytes(dump_text([{"v": math.nan}, {"v": -0.0}, {"v": 1.5}]))
-    ask(node, "load", path=str(path), kind="document", **{"as": "values"})
+    load_document(node, path, "values")
     ask(node, "prepare", codec="v8:node")
     assert ask(node, "verify")["verdict"] == "same"

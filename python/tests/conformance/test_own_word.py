@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,12 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import need
 from pyarrow import ipc, parquet
+from support.capabilities import need_worker_codec
+from support.plans import once
+from support.worker_requests import worker_command
 
 from tare import measure
 from tare.errors import Unsupported, WorkerError
-from tare.measure.foreign import command_of
 from tare.measure.own_word import Given, _compared, held
 from tare.measure.session import Part
 from tare.tagged import NA, Factor
@@ -279,15 +279,15 @@ def test_two_columns_of_one_name_are_the_workers_own_word(tmp_path: Path) -> Non
 
 
 def test_times_of_day_come_back_from_r_as_the_time_since_midnight(tmp_path: Path) -> None:
-    need(shutil.which("Rscript") is not None, "R is not installed")
+    need_worker_codec("rds:r", language="r")
     times = pa.array([1, 3_720_000_000, None], pa.time64("us"))
     table = pa.table({"t": times, "s": pa.array([1, None, 86_399], pa.time32("s")), "n": [1, 2, 3]})
     parquet.write_table(table, tmp_path / "t.parquet")
     record = measure.run(
         str(tmp_path / "t.parquet"),
-        codecs=("rds:r", "parquet:pyarrow"),
-        time_s=8,
-        workers={"r": shlex.join(command_of("r", {}))},
+        plan=once("rds:r", "parquet:pyarrow"),
+        time_s=0,
+        workers={"r": shlex.join(worker_command("r"))},
     ).record
     cases = [one for one in record["cases"] if one["labels"]["codec"] == "rds:r"]
     assert {one["status"] for one in cases} == {"ok"}, [(one["status"], one.get("reason")) for one in cases]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
-from planted_levels import LEVELS, LevelsColumn, of_arrow
+from support.capabilities import need_r
+from support.planted_levels import LEVELS, LevelsColumn, of_arrow
 
 import tare
 from tare.measure.fidelity import compare
@@ -336,21 +335,16 @@ def of_r(column: LevelsColumn) -> str:
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
     """All that it says, of one process."""
-    need(shutil.which("Rscript") is not None, "R is not installed")
+    need_r("bit64")
     pairs = {f"v {name}": case[:2] for name, case in VERDICTS.items()}
     pairs |= {f"e {name}": case[:2] for name, case in EXAMPLES.items()}
     pairs |= {f"l {name}": (of_r(one), of_r(other)) for name, (one, other, _) in LEVELS.items()}
-    lines = [
-        f"FOLDER <- {json.dumps(str(FOLDER))}",
-        PRELUDE,
-        "if (requireNamespace('bit64', quietly = TRUE)) {",
-    ]
+    lines = [f"FOLDER <- {json.dumps(str(FOLDER))}", PRELUDE, "invisible(requireNamespace('bit64'))"]
     for name, (one, other) in pairs.items():
         lines.append(
             f"said <- tryCatch(compare({one}, {other}, 9), error = function(e) list(error = conditionMessage(e)))"
         )
         lines.append(f'cat({json.dumps(json.dumps(name))}, ":", json_write(said), "\\n")')
-    lines.append("}")
     done = subprocess.run(
         ["Rscript", "--vanilla", "-"],
         input="\n".join(lines),
@@ -360,7 +354,6 @@ def told() -> dict[str, Any]:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    need(bool(done.stdout), "R has no package bit64")
     return {
         json.loads(key): json.loads(said)
         for key, said in (line.split(" :", 1) for line in done.stdout.splitlines())

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from conftest import need
+from support.capabilities import need_r
 
 import tare
 from tare.tagged import NA, Pairs, from_tagged, to_tagged
@@ -86,7 +85,7 @@ MOMENTS = [
 
 def told(lines: list[str]) -> list[Any]:
     """What R prints, one JSON value for each line that is given."""
-    need(shutil.which("Rscript") is not None, "R is not installed")
+    need_r()
     done = subprocess.run(
         ["Rscript", "--vanilla", "-"],
         input="\n".join([f"FOLDER <- {json.dumps(str(FOLDER))}", PRELUDE, *lines]),

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_codec, need_language
+from support.shared_workers import shared_worker
 
 from tare.errors import WorkerError
 from tare.measure import fidelity, probes
-from tare.measure.driver import Worker
 from tare.measure.exchange import exchange
 from tare.tagged import dump_text
 
-COMMAND = ("tare-worker-rust",)
 LOSES_FLOATS = dict.fromkeys(("float_nan", "float_nan_payload", "float_inf", "float_minus_inf"), "lossy")
 JSON = LOSES_FLOATS | {"float32": "type", "bytes": "type", "key_int": "type", "key_mixed": "lossy"}
 NO_KEYS = {"key_int": "refused", "key_mixed": "refused"}
@@ -53,8 +51,8 @@ NOT_HELD = {
 
 @pytest.fixture(scope="module")
 def hello() -> dict[str, Any]:
-    need(shutil.which(COMMAND[0]) is not None, "the Rust worker is not built")
-    with Worker("rust", COMMAND) as worker:
+    need_language("rust")
+    with shared_worker("rust") as worker:
         return worker.hello
 
 
@@ -63,7 +61,7 @@ def test_a_shorter_float_of_the_same_value_is_another_type(hello: dict[str, Any]
     del hello
     path = tmp_path / "d.json"
     path.write_text('{"a": [1.5, 0.1], "b": {"x": 0.5}}')
-    with Worker("rust", COMMAND) as worker:
+    with shared_worker("rust") as worker:
         worker.request("load", deadline_s=30, path=str(path), kind="document", **{"as": "json"})
         worker.request("prepare", deadline_s=30, codec="flexbuffers:rust-flexbuffers")
         found = worker.request(
@@ -76,7 +74,7 @@ def test_a_loss_behind_many_changes_of_type_is_told(hello: dict[str, Any], tmp_p
     del hello
     path = tmp_path / "d.values"
     path.write_bytes(dump_text({**{f"b{n}": b"x" for n in range(1100)}, "z": math.nan}))
-    with Worker("rust", COMMAND) as worker:
+    with shared_worker("rust") as worker:
         worker.request("load", deadline_s=30, path=str(path), kind="document", **{"as": "values"})
         worker.request("prepare", deadline_s=30, codec="json:rust-serdejson")
         found = worker.request("verify", deadline_s=30, codec="json:rust-serdejson", full=True, limit=2000)
@@ -99,7 +97,7 @@ def test_a_change_names_its_place(hello: dict[str, Any], tmp_path: Path, value: 
     del hello
     path = tmp_path / "d.values"
     path.write_bytes(dump_text(value))
-    with Worker("rust", COMMAND) as worker:
+    with shared_worker("rust") as worker:
         worker.request("load", deadline_s=30, path=str(path), kind="document", **{"as": "values"})
         worker.request("prepare", deadline_s=30, codec="json:rust-serdejson")
         found = worker.request("verify", deadline_s=30, codec="json:rust-serdejson", full=True, limit=9)
@@ -110,18 +108,14 @@ def test_a_change_names_its_place(hello: dict[str, Any], tmp_path: Path, value: 
 def judged(request: pytest.FixtureRequest, hello: dict[str, Any]) -> tuple[str, dict[str, str]]:
     """The verdicts on all probes of one codec; one that ends the process costs itself only."""
     assert hello["worker"] == "rust"
-    started: list[Worker] = []
 
     def ask(names: list[str]) -> list[dict[str, Any]]:
-        if not started or not started[-1].alive:
-            started.append(Worker("rust", COMMAND))
-        return started[-1].request("probe", deadline_s=30, codec=request.param, set="values/1", only=names)[
-            "cells"
-        ]
+        with shared_worker("rust") as worker:
+            return worker.request("probe", deadline_s=30, codec=request.param, set="values/1", only=names)[
+                "cells"
+            ]
 
     cells = fidelity.gather(ask, probes.names("values/1"))
-    for worker in started:
-        worker.close()
     return request.param, {cell["probe"]: fidelity.judge(cell["probe"], cell) for cell in cells}
 
 
@@ -168,7 +162,7 @@ def test_what_it_does_not_measure_is_said(
     """Never measured as something else, and the worker lives on."""
     path = tmp_path / "data.json"
     path.write_text(json.dumps([{"a": 1}]))
-    with Worker("rust", COMMAND) as worker:
+    with shared_worker("rust") as worker:
         worker.request("load", path=str(path), deadline_s=30, **{"as": "json"})
         worker.request("prepare", codec="json:rust-serdejson", deadline_s=30)
         with pytest.raises(WorkerError) as caught:
@@ -189,6 +183,7 @@ def test_what_it_does_not_measure_is_said(
 )
 def test_python_and_rust_read_each_other(hello: dict[str, Any], format: str, codecs: list[str]) -> None:
     """Plain values, and a document, in every direction."""
+    need_codec(codecs[0])
     names = [
         "int_2_53_plus_1",
         "uint64_max",

@@ -1,4 +1,4 @@
-"""A Dask cluster named on the command line: by the address of its scheduler, and one that dies and is started again."""
+"""A Dask cluster named on the command line that dies and is started again."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support.soak import scaled
 
 from tare.scale.executors.dask import Cluster
 
@@ -25,14 +26,14 @@ def sources(tmp_path: Path) -> Path:
     folder = tmp_path / "sources"
     folder.mkdir()
     for n in range(FILES):
-        rows = ({"id": k, "text": f"t{k * n % 977}", "v": k / 7} for k in range(6000))
+        rows = ({"id": k, "text": f"t{k * n % 977}", "v": k / 7} for k in range(3000))
         (folder / f"f{n:02}.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
-    made = Cluster(2)
+def cluster(workers: int) -> Iterator[Cluster]:
+    made = Cluster(workers)
     try:
         yield made
     finally:
@@ -56,21 +57,14 @@ def tree(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_scheduler_is_reached_by_its_address(sources: Path, tmp_path: Path) -> None:
-    with cluster() as made:
-        address = json.loads(Path(made.file).read_text())["address"].replace("tcp://", "dask://")
-        command = line(sources, tmp_path / "out", address)
-        first, again = run(command), run(command)
-    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
-    assert f"{FILES} done before" in again.stderr
-    assert len(tree(tmp_path / "out")) == FILES
-
-
-def test_the_same_command_goes_on_after_its_scheduler_was_killed(sources: Path, tmp_path: Path) -> None:
-    """Nothing is lost and nothing there twice: one result and one receipt of each, as the manifest says."""
+@pytest.mark.parametrize("workers", scaled([2], [1, 2, 3]))
+def test_the_same_command_goes_on_after_its_scheduler_was_killed(
+    sources: Path, tmp_path: Path, workers: int
+) -> None:
+    """No unit is blamed, nothing is lost and nothing there twice: one result and one receipt of each, as the manifest says."""
     out, where = tmp_path / "out", tmp_path / "scheduler.json"
     command = line(sources, out, f"dask+file:{where}")
-    with cluster() as made:
+    with cluster(workers) as made:
         where.symlink_to(made.file)
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
             until = time.monotonic() + 120
@@ -80,9 +74,12 @@ def test_the_same_command_goes_on_after_its_scheduler_was_killed(sources: Path, 
             _, said = running.communicate(timeout=120)
     before = tree(out)
     assert running.returncode == 3, said
+    assert "what is done is kept" in said
+    assert not [word for word in ("Traceback", "distributed", " failed") if word in said], said
+    assert not [*out.glob(".tare/failed/**/*.json")]
     assert 4 <= len(before) < FILES
     where.unlink()
-    with cluster() as made:
+    with cluster(workers) as made:
         where.symlink_to(made.file)
         done = run(command)
     assert done.returncode == 0, done.stderr

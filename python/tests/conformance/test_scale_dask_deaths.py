@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from scale_clusters import (
+from support.clusters import (
     FILES,
     after,
     ancestor,
@@ -23,6 +23,7 @@ from scale_clusters import (
     one_process,
     write_sources,
 )
+from support.soak import scaled
 
 from tare import scale
 from tare.scale.preflight import EngineError
@@ -83,7 +84,7 @@ def stopped_at_a_unit(pid: int, plan: scale.Plan, folder: Path) -> str:
     raise AssertionError(f"process {pid} was at no unit")
 
 
-@pytest.mark.parametrize("victim", ["worker with a nanny", "worker without", "nanny"])
+@pytest.mark.parametrize("victim", ["worker without", "nanny", *scaled([], ["worker with a nanny"])])
 def test_dask_loses_a_worker(sources, expected, tmp_path, victim) -> None:
     from distributed import Client
 
@@ -128,22 +129,6 @@ def test_dask_loses_a_worker(sources, expected, tmp_path, victim) -> None:
     assert_whole(plan, tmp_path, expected)
 
 
-def test_dask_loses_its_scheduler(sources, expected, tmp_path) -> None:
-    """The run ends and says so; a new cluster does the rest only."""
-    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
-    with cluster() as made:
-        thread = after(plan, 4, lambda: os.killpg(made.scheduler.pid, signal.SIGKILL))
-        with pytest.raises(EngineError, match=r"scheduler has gone|no worker"):
-            scale.run(plan, executor=f"dask+file:{made.file}", worker_timeout=5)
-        thread.join()
-    done = len(State.of(plan).done())
-    assert 4 <= done < FILES
-    report = scale.run(plan, executor="dask", jobs=2)
-    assert report.done + report.skipped == FILES
-    assert report.skipped >= done
-    assert_whole(plan, tmp_path, expected)
-
-
 def test_all_workers_gone(sources, tmp_path) -> None:
     plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
     with cluster(nanny=False) as made:
@@ -153,6 +138,6 @@ def test_all_workers_gone(sources, tmp_path) -> None:
                 os.killpg(worker.pid, signal.SIGKILL)
 
         thread = after(plan, 4, kill)
-        with pytest.raises(EngineError, match="no worker for 3 s"):
-            scale.run(plan, executor=f"dask+file:{made.file}", worker_timeout=3)
+        with pytest.raises(EngineError, match="no worker for 2 s"):
+            scale.run(plan, executor=f"dask+file:{made.file}", worker_timeout=2)
         thread.join()

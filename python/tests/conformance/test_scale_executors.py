@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import json
 import multiprocessing
 import os
 import pickle
@@ -15,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
-from scale_clusters import (
+from support.capabilities import need_namespaces
+from support.clusters import (
     FILES,
     after,
     ancestor,
@@ -29,14 +32,20 @@ from scale_clusters import (
     tree,
     write_sources,
 )
+from support.commands import invoke
+from support.soak import scaled
 
 from tare import scale
 from tare.errors import TareError, UsageError
 from tare.scale.executors import engine_of
 from tare.scale.executors.base import Engine, facts
 from tare.scale.executors.dask import Cluster
+from tare.scale.executors.local import LocalEngine
 from tare.scale.loop import in_shard
 from tare.scale.preflight import EngineError, check_workers
+
+WORKERS = 2
+ON_DASK = pytest.mark.xdist_group("executors on a Dask cluster")  # which they share
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +60,18 @@ def expected(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 @pytest.fixture(scope="module")
 def dask() -> Iterator[Cluster]:
-    with cluster() as made:
+    with cluster(WORKERS) as made:
         yield made
 
 
-@pytest.fixture(params=["inline", "local:2", "threads", "dask"])
+@pytest.fixture(params=["inline", "local:2", "threads", pytest.param("dask", marks=ON_DASK)])
 def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
     if request.param == "threads":
         with ThreadPoolExecutor(2) as pool:
             yield pool
     elif request.param == "dask":
-        yield f"dask+file:{request.getfixturevalue('dask').file}"
+        file = Path(request.getfixturevalue("dask").file)  # others name it; here it is the address
+        yield json.loads(file.read_text())["address"].replace("tcp://", "dask://")
     else:
         yield request.param
 
@@ -75,7 +85,7 @@ def test_what_one_process_gives(sources, expected, executor, tmp_path) -> None:
     assert (tmp_path / ".tare" / "manifest.json").exists()
     assert not list((tmp_path / ".tare" / "writing").iterdir())
     assert (events[0]["event"], events[-1]["event"], events[-1]["ok"]) == ("planned", "finished", True)
-    again = scale.run(plan, executor=executor)
+    again = scale.run(plan, executor="inline")
     assert (again.done, again.skipped) == (0, FILES)
 
 
@@ -129,10 +139,10 @@ def with_killer(folder: Path, sources: Path, count: int) -> Path:
 
 @pytest.mark.parametrize("engine", ["local:2", "dask"])
 def test_a_unit_that_kills_its_worker_is_told_from_the_innocent(sources, engine, tmp_path) -> None:
-    folder = with_killer(tmp_path / "in", sources, 12)
+    folder = with_killer(tmp_path / "in", sources, 6)
     plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet")
     report = scale.run(plan, executor=engine, jobs=2, allow_pickle=True)
-    assert (report.done + report.duplicate, report.failed, report.missing) == (12, 1, 0), report.failures
+    assert (report.done + report.duplicate, report.failed, report.missing) == (6, 1, 0), report.failures
     error = report.failures[0]["error"]
     assert error["class"] == "killed"
     assert "killer.pickle: its worker died" in error["message"]
@@ -149,11 +159,14 @@ def test_a_pool_that_was_given_and_broke(sources, tmp_path) -> None:
         pytest.raises(EngineError, match="lost a process"),
     ):
         scale.run(plan, executor=pool, allow_pickle=True)
-    report = scale.run(plan, executor="local:2", allow_pickle=True)
+    (folder / "killer.pickle").unlink()
+    report = scale.run(plan, executor="inline", allow_pickle=True)
     assert (report.done + report.skipped + report.duplicate, report.failed) == (6, 1)
 
 
-@pytest.mark.parametrize("before", ["nothing", "results that were deleted"])
+@pytest.mark.parametrize(
+    "before", scaled(["results that were deleted"], ["nothing", "results that were deleted"])
+)
 def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch, before) -> None:
     """A receipt of results that went since is no proof that a unit in flight is done."""
     from tare.scale.executors.local import LocalEngine
@@ -182,34 +195,36 @@ def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch, b
     assert_whole(plan, tmp_path, expected)
 
 
-def joined(made: Cluster, folder: Path, environment: dict[str, str], **more: Any) -> subprocess.Popen[bytes]:
-    """One more worker of a cluster."""
+@contextlib.contextmanager
+def joined(
+    made: Cluster, folder: Path, environment: dict[str, str], prefix: tuple[str, ...] = ()
+) -> Iterator[subprocess.Popen[bytes]]:
+    """One more worker of a cluster, which has gone from it at the end."""
+    from distributed import Client
+
     command = [sys.executable, "-m", "dask", "worker", "--scheduler-file", made.file, "--host", "127.0.0.1"]
-    command += [
-        "--nworkers",
-        "1",
-        "--nthreads",
-        "1",
-        "--no-dashboard",
-        "--no-nanny",
-        "--local-directory",
-        str(folder),
-    ]
-    return subprocess.Popen(
-        command,
+    command += ["--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+    worker = subprocess.Popen(
+        [*prefix, *command, "--local-directory", str(folder)],
         env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        **more,
     )
-
-
-def refused(made: Cluster, plan: scale.Plan, count: int) -> str:
-    """What a run says when so many workers are there."""
-    from distributed import Client
-
     with Client(scheduler_file=made.file, set_as_default=False) as client:
-        client.wait_for_workers(count, timeout=60)
+        try:
+            client.wait_for_workers(WORKERS + 1, timeout=60)
+            yield worker
+        finally:
+            worker.kill()
+            worker.wait()
+            until = time.monotonic() + 60
+            while len(client.scheduler_info(n_workers=-1)["workers"]) > WORKERS:
+                assert time.monotonic() < until, "the worker is dead, and its scheduler keeps it"
+                time.sleep(0.01)
+
+
+def refused(made: Cluster, plan: scale.Plan) -> str:
+    """What a run says."""
     with pytest.raises(EngineError) as said:
         scale.run(plan, executor=f"dask+file:{made.file}")
     return str(said.value)
@@ -228,71 +243,45 @@ def other_version(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(other.parent)}
 
 
-def test_a_dask_worker_that_joins_late_is_looked_at(sources, tmp_path, monkeypatch) -> None:
+@ON_DASK
+def test_a_dask_worker_that_joins_late_is_looked_at(sources, dask, tmp_path, monkeypatch) -> None:
     """Its units would not be those of the others: the run ends with its name, and what is done is kept."""
-    from distributed import Client
-
     monkeypatch.setattr("tare.scale.loop._NEWCOMERS_S", 0.0)
     plan = scale.plan_convert(str(sources), str(tmp_path / "out"), to="parquet")
     late: list[subprocess.Popen[bytes]] = []
-    with cluster(workers=1) as made:
+    with contextlib.ExitStack() as joins:
 
         def join(event: dict[str, Any]) -> None:
             if event["event"] == "unit_done" and not late:
-                late.append(joined(made, tmp_path / "local", other_version(tmp_path)))
-                with Client(scheduler_file=made.file, set_as_default=False) as client:
-                    client.wait_for_workers(2, timeout=60)
+                late.append(joins.enter_context(joined(dask, tmp_path / "local", other_version(tmp_path))))
 
-        try:
-            with pytest.raises(EngineError, match=r"^worker .* has Tare 0\.0\.7, here it is"):
-                scale.run(plan, executor=f"dask+file:{made.file}", on_event=join)
-        finally:
-            for worker in late:
-                worker.kill()
-                worker.wait()
+        with pytest.raises(EngineError, match=r"^worker .* has Tare 0\.0\.7, here it is"):
+            scale.run(plan, executor=f"dask+file:{dask.file}", on_event=join)
     assert scale.status(plan)["done"] >= 1
 
 
-def test_a_dask_worker_of_another_version(sources, tmp_path) -> None:
+@ON_DASK
+def test_a_dask_worker_of_another_version(sources, dask, tmp_path) -> None:
     """It is named before the first unit, and nothing was written."""
     plan = scale.plan_convert(str(sources), str(tmp_path / "out"), to="parquet")
-    with cluster(workers=1) as made:
-        worker = joined(made, tmp_path / "local", other_version(tmp_path))
-        try:
-            said = refused(made, plan, 2)
-        finally:
-            worker.kill()
-            worker.wait()
+    with joined(dask, tmp_path / "local", other_version(tmp_path)) as worker:
+        said = refused(dask, plan)
     assert "0.0.7" in said
     assert said.startswith(f"worker {os.uname().nodename} (process {worker.pid})")
     assert not tree(tmp_path / "out")
 
 
-def test_a_dask_worker_that_does_not_see_the_destination(sources, tmp_path) -> None:
+@ON_DASK
+def test_a_dask_worker_that_does_not_see_the_destination(sources, dask, tmp_path) -> None:
     """As on a host where a folder is not mounted: its view of it is an empty disk that is read-only."""
     out = tmp_path / "out"
     out.mkdir()
-    hide = f'hostname another && mount -t tmpfs -o ro tmpfs {out} && exec "$@"'
-    unshared = ["unshare", "--mount", "--uts", "sh", "-c", hide, "sh"]
-    need(
-        subprocess.run([*unshared, "true"], check=False, capture_output=True).returncode == 0,
-        "no mount namespaces here",
-    )
+    hide = f"hostname another && mount -t tmpfs -o ro tmpfs {out}"
+    unshared = ("unshare", "--mount", "--uts", "sh", "-c", f'{hide} && exec "$@"', "sh")
+    need_namespaces("mount", "uts", inside=hide)
     plan = scale.plan_convert(str(sources), str(out), to="parquet")
-    with cluster(workers=1) as made:
-        real = subprocess.Popen
-
-        def hidden(command: list[str], **more: Any) -> subprocess.Popen[bytes]:
-            return real([*unshared, *command], **more)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(subprocess, "Popen", hidden)
-            worker = joined(made, tmp_path / "local", {})
-        try:
-            said = refused(made, plan, 2)
-        finally:
-            worker.kill()
-            worker.wait()
+    with joined(dask, tmp_path / "local", {}, unshared):
+        said = refused(dask, plan)
     assert said.startswith("worker another (process ")
     assert f"cannot reach {out}" in said
     assert not tree(out)
@@ -328,6 +317,30 @@ if __name__ == "__main__":
 """
 
 
+def test_a_signal_while_a_pool_is_ended_leaves_no_process(monkeypatch) -> None:
+    """A process that was left waited for ever for a lock of one that was killed, and the interpreter for it."""
+    engine = LocalEngine(2)
+    engine.restart()
+    left = list(engine._pool._processes.values())
+    real, killed = multiprocessing.process.BaseProcess.kill, []
+
+    def kill(process: Any) -> None:
+        real(process)
+        killed.append(process)
+        if len(killed) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(multiprocessing.process.BaseProcess, "kill", kill)
+    with pytest.raises(KeyboardInterrupt):
+        engine.close()
+    assert len(killed) == 1
+    del engine
+    gc.collect()
+    for process in left:
+        process.join(60)
+    assert [process.exitcode for process in left] == [-signal.SIGKILL] * 2
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_interrupted(sources, expected, tmp_path, times) -> None:
     """Once: what runs is finished. Twice: it is given up. The same line goes on."""
@@ -350,34 +363,23 @@ def test_interrupted(sources, expected, tmp_path, times) -> None:
         assert "interrupted; what is done is kept" in said
     count = len(list(done.glob("*/*.json")))
     assert 4 <= count < FILES
-    again = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    again = invoke(*command[2:-1], "1", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
     assert f"{count:,} done before" in again.stderr or f"{count + 1:,} done before" in again.stderr
     assert tree(tmp_path / "out") == expected
 
 
 def test_shards_are_the_plan(sources, expected, tmp_path) -> None:
-    """Four processes without an engine; one is killed and repeated, two do the same share."""
+    """Three processes without an engine; one is killed and repeated, two do the same share."""
     path = tmp_path / "plan.jsonl"
     plan = scale.plan_convert(str(sources), str(tmp_path / "out"), to="parquet", path=path)
-    command = [
-        sys.executable,
-        "-c",
-        "from tare.cli import main; main()",
-        "run",
-        str(path),
-        "--executor",
-        "inline",
-    ]
-    shares = [
-        subprocess.Popen([*command, "--shard", f"{i}/4"], stderr=subprocess.DEVNULL) for i in (1, 2, 3, 4, 4)
-    ]
-    thread = after(plan, 2, shares[0].kill)
-    thread.join()
+    command = ("run", str(path), "--executor", "inline", "--shard")
+    start = (sys.executable, "-c", "from tare.cli import main; main()", *command)
+    shares = [subprocess.Popen([*start, f"{i}/2"], stderr=subprocess.DEVNULL) for i in (1, 2, 2)]
+    after(plan, 2, shares[0].kill).join()
     codes = [share.wait(120) for share in shares]
-    assert codes[1:] == [0, 0, 0, 0]
-    assert (
-        subprocess.run([*command, "--shard", "1/4"], stderr=subprocess.DEVNULL, check=False).returncode == 0
-    )
+    assert codes[1:] == [0, 0]
+    assert invoke(*command, "1/2", cwd=tmp_path).returncode == 0
     assert tree(tmp_path / "out") == expected
     assert scale.run(plan, executor="inline").skipped == FILES
 
@@ -429,8 +431,15 @@ def test_what_is_no_engine() -> None:
         engine_of("dask+file:/nowhere/s.json")
 
 
-@pytest.mark.parametrize("engine", ["local", "dask"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("engine", "number"),
+    [
+        ("local", signal.SIGTERM),
+        ("local", signal.SIGKILL),
+        ("dask", signal.SIGKILL),
+        *scaled([], [("dask", signal.SIGTERM)]),
+    ],
+)
 def test_a_client_that_is_ended_leaves_no_process(sources, tmp_path, engine, number) -> None:
     """Workers, schedulers and trackers go with it, and the same line goes on."""
     command = [
@@ -454,4 +463,4 @@ def test_a_client_that_is_ended_leaves_no_process(sources, tmp_path, engine, num
     while (left := {pid for pid in started if lives(pid)}) and time.monotonic() < until:
         time.sleep(0.1)
     assert not left, [command_of(pid) for pid in left]
-    assert scale.run(plan, executor="local:2").ok
+    assert scale.run(plan, executor="inline").ok

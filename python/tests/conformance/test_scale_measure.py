@@ -6,16 +6,16 @@ import contextlib
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_namespaces, need_worker_codec
 
 from tare import scale
 from tare.errors import UsageError
@@ -24,6 +24,7 @@ from tare.scale.plan import make_plan
 from tare.scale.preflight import EngineError
 
 DATASETS = 4
+ON_SCHEDULER = pytest.mark.xdist_group("measure on a Dask cluster")  # which they share
 
 
 @pytest.fixture(scope="module")
@@ -36,31 +37,46 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def planned(data: Path, out: Path, codecs: Sequence[str] = ("json:orjson",), seconds: int = 2) -> scale.Plan:
+def planned(
+    data: Path | list[Path], out: Path, codecs: Sequence[str] = ("json:orjson",), seconds: int = 2
+) -> scale.Plan:
     """A benchmark of each dataset that runs on a busy machine too: it is the order that counts here."""
-    first = scale.plan_measure(str(data), str(out), codecs=codecs, seconds=seconds)
+    sources = [str(one) for one in data] if isinstance(data, list) else str(data)
+    first = scale.plan_measure(sources, str(out), codecs=codecs, seconds=seconds)
     units = [{**unit, "options": {**unit["options"], "busy": 1}} for unit in first.units()]
     return make_plan(units, out / "busy.jsonl", task="measure", base=first.base)
 
 
-@contextlib.contextmanager
-def bench_workers(folder: Path, hosts: tuple[str, ...], *options: str) -> Iterator[Cluster]:
-    """A cluster of workers with two threads each; a host is a name of its own."""
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[Cluster]:
+    """A cluster that each test gives its workers."""
     made = Cluster(0)
-    workers = []
     try:
-        for n, host in enumerate(hosts):
-            workers.append(start_worker(made, folder / f"worker-{n}", *options, host=host))
-        from distributed import Client
-
-        with Client(scheduler_file=made.file, set_as_default=False) as client:
-            client.wait_for_workers(len(hosts), timeout=60)
         yield made
     finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
         made.close()
+
+
+@contextlib.contextmanager
+def bench_workers(made: Cluster, folder: Path, hosts: tuple[str, ...], *options: str) -> Iterator[str]:
+    """Workers with two threads each, which have gone from their cluster at the end; a host is a name of its own."""
+    from distributed import Client
+
+    workers = []
+    with Client(scheduler_file=made.file, set_as_default=False) as client:
+        try:
+            for n, host in enumerate(hosts):
+                workers.append(start_worker(made, folder / f"worker-{n}", *options, host=host))
+            client.wait_for_workers(len(hosts), timeout=60)
+            yield f"dask+file:{made.file}"
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+            until = time.monotonic() + 60
+            while client.scheduler_info(n_workers=-1)["workers"]:
+                assert time.monotonic() < until, "the workers are dead, and their scheduler keeps them"
+                time.sleep(0.01)
 
 
 def start_worker(made: Cluster, folder: Path, *options: str, host: str = "") -> subprocess.Popen[bytes]:
@@ -88,16 +104,13 @@ def overlap(some: list[tuple[float, float]]) -> float:
     return max((end - begin for (_, end), (begin, _) in itertools.pairwise(some)), default=0.0)
 
 
-def test_never_two_units_on_one_host(data: Path, tmp_path: Path) -> None:
+@ON_SCHEDULER
+def test_never_two_units_on_one_host(data: Path, tmp_path: Path, scheduler: Cluster) -> None:
     """Each worker has two threads; what keeps units apart is the one bench that its host offers."""
-    need(
-        subprocess.run(["unshare", "--uts", "hostname", "one"], check=False, capture_output=True).returncode
-        == 0,
-        "no names of hosts of their own here",
-    )
+    need_namespaces("uts", inside="hostname one")
     plan = planned(data, tmp_path / "out")
-    with bench_workers(tmp_path, ("one", "two"), "--resources", "bench=1") as made:
-        report = scale.run(plan, executor=f"dask+file:{made.file}")
+    with bench_workers(scheduler, tmp_path, ("one", "two"), "--resources", "bench=1") as executor:
+        report = scale.run(plan, executor=executor)
     assert (report.done, report.failed) == (DATASETS, 0), report.failures[0]["error"]
     found = times(tmp_path / "out")
     assert sorted(found) == ["one", "two"]
@@ -108,45 +121,43 @@ def test_never_two_units_on_one_host(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("executor", ["dask", "local:2"])
 def test_engines_of_our_own_measure_one_at_a_time(data: Path, tmp_path: Path, executor: str) -> None:
     """However many processes were asked for: all of them are on this host."""
-    report = scale.run(planned(data, tmp_path), executor=executor, jobs=2)
-    assert (report.done, report.failed) == (DATASETS, 0), report.failures[0]["error"]
+    report = scale.run(planned([data / "d0.ndjson", data / "d1.ndjson"], tmp_path), executor=executor, jobs=2)
+    assert (report.done, report.failed) == (2, 0), report.failures[0]["error"]
     found = times(tmp_path)
     assert list(found) == [os.uname().nodename]
     assert all(overlap(some) < 0.02 for some in found.values()), found
 
 
-def test_a_host_that_offers_two_benches(data: Path, tmp_path: Path) -> None:
+@ON_SCHEDULER
+@pytest.mark.parametrize(
+    ("workers", "options", "said"),
+    [
+        (2, ("--resources", "bench=1"), rf"^{os.uname().nodename} offers bench=2 \(processes \d+, \d+\)"),
+        (1, ("--resources", "bench=2"), r"offers bench=2 \(process \d+\).*one worker with bench=1"),
+        # Its scheduler would keep the units for ever.
+        (1, (), r"no worker offers bench=1.*--resources bench=1"),
+    ],
+)
+def test_a_host_offers_one_bench(
+    data: Path, tmp_path: Path, scheduler: Cluster, workers: int, options: tuple[str, ...], said: str
+) -> None:
     plan = planned(data, tmp_path / "out")
     with (
-        bench_workers(tmp_path, ("", ""), "--resources", "bench=1") as made,
-        pytest.raises(EngineError, match=rf"^{os.uname().nodename} offers bench=2 \(processes \d+, \d+\)"),
+        bench_workers(scheduler, tmp_path, ("",) * workers, *options) as executor,
+        pytest.raises(EngineError, match=said),
     ):
-        scale.run(plan, executor=f"dask+file:{made.file}")
-    with (
-        bench_workers(tmp_path, ("",), "--resources", "bench=2") as made,
-        pytest.raises(EngineError, match=r"offers bench=2 \(process \d+\).*one worker with bench=1"),
-    ):
-        scale.run(plan, executor=f"dask+file:{made.file}")
+        scale.run(plan, executor=executor)
     assert not list((tmp_path / "out").glob("*.tare.json"))
 
 
-def test_a_cluster_without_a_bench(data: Path, tmp_path: Path) -> None:
-    """Its scheduler would keep the units for ever."""
-    plan = planned(data, tmp_path / "out")
-    with (
-        bench_workers(tmp_path, ("", "")) as made,
-        pytest.raises(EngineError, match=r"no worker offers bench=1.*--resources bench=1"),
-    ):
-        scale.run(plan, executor=f"dask+file:{made.file}")
-
-
 @pytest.mark.alone  # what is timed here is late on a machine that does something else
-def test_a_worker_that_joins_late(data: Path, tmp_path: Path) -> None:
+def test_a_worker_that_joins_late(data: Path, tmp_path: Path, scheduler: Cluster) -> None:
     """It was not asked what it offers; units wait for each other on their host all the same."""
     from distributed import Client
 
-    first = planned(data, tmp_path / "out")
-    # Twice as many as are in flight: those that are asked for when it has come go to it too.
+    count = 3
+    first = planned([data / f"d{n}.ndjson" for n in range(count)], tmp_path / "out")
+    # More than are in flight: those that are asked for when it has come go to it too.
     units = [*first.units()]
     units += [
         {**unit, "output": {**unit["output"], "names": [f"again-{name}" for name in unit["output"]["names"]]}}
@@ -155,22 +166,22 @@ def test_a_worker_that_joins_late(data: Path, tmp_path: Path) -> None:
     plan = make_plan(units, tmp_path / "out" / "twice.jsonl", task="measure", base=first.base)
     late = tmp_path / "late"
     late.mkdir()
-    with bench_workers(tmp_path, ("",), "--resources", "bench=1") as made:
+    with bench_workers(scheduler, tmp_path, ("",), "--resources", "bench=1") as executor:
         others: list[Any] = []
 
         def join(event: dict[str, Any]) -> None:
             if event["event"] == "unit_done" and not others:
-                others.append(start_worker(made, late, "--resources", "bench=2"))
-                with Client(scheduler_file=made.file, set_as_default=False) as client:
+                others.append(start_worker(scheduler, late, "--resources", "bench=2"))
+                with Client(scheduler_file=scheduler.file, set_as_default=False) as client:
                     client.wait_for_workers(2, timeout=60)
 
         try:
-            report = scale.run(plan, executor=f"dask+file:{made.file}", on_event=join)
+            report = scale.run(plan, executor=executor, on_event=join)
         finally:
             for worker in others:
                 worker.kill()
                 worker.wait()
-    assert (report.done, report.failed) == (2 * DATASETS, 0), report.failures[0]["error"]
+    assert (report.done, report.failed) == (2 * count, 0), report.failures[0]["error"]
     receipts = [
         json.loads(path.read_text()) for path in (tmp_path / "out" / ".tare" / "done").rglob("*.json")
     ]
@@ -181,14 +192,14 @@ def test_a_worker_that_joins_late(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_record_names_its_engine(data: Path, tmp_path: Path) -> None:
-    scale.run(planned(data, tmp_path), executor="inline")
+    scale.run(planned(data / "d0.ndjson", tmp_path), executor="inline")
     record = json.loads((tmp_path / "d0.tare.json").read_text())
     assert record["engine"]["name"] == "inline"
 
 
 def test_codecs_of_other_languages_are_measured(data: Path, tmp_path: Path) -> None:
     """Also beside those of Python that begin alike."""
-    need(shutil.which("node") is not None, "Node is not installed")
+    need_worker_codec("json:node", language="node")
     plan = planned(data / "d0.ndjson", tmp_path, ["json:node", "json:std*"], seconds=8)
     report = scale.run(plan, executor="inline")
     assert report.ok, report.failures
@@ -231,10 +242,10 @@ def test_what_cannot_be_measured_is_not_planned(data: Path, tmp_path: Path) -> N
 
 
 def test_an_executor_that_places_nothing(data: Path, tmp_path: Path) -> None:
-    plan = planned(data, tmp_path)
+    plan = planned([data / "d0.ndjson", data / "d1.ndjson"], tmp_path)
     with ThreadPoolExecutor(2) as pool, pytest.raises(UsageError, match="one worker"):
         scale.run(plan, executor=pool)
     with ThreadPoolExecutor(1) as pool:
         report = scale.run(plan, executor=pool)
-    assert (report.done, report.failed) == (DATASETS, 0), report.failures[0]["error"]
+    assert (report.done, report.failed) == (2, 0), report.failures[0]["error"]
     assert all(overlap(some) < 0.02 for some in times(tmp_path).values())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import need
+from support.capabilities import need_codec, need_module
 
 import tare
 from tare import kinds, scale
@@ -48,11 +48,8 @@ MANY = {
 
 @pytest.fixture(autouse=True)
 def dask() -> Any:
-    try:
-        import dask
-        import dask.dataframe
-    except ImportError as error:
-        need(False, f"{error.name} is not installed")
+    dask = need_module("dask")
+    need_module("dask.dataframe")
     with dask.config.set(scheduler="synchronous"):
         yield dask
 
@@ -189,8 +186,7 @@ def test_whole_numbers_are_described_and_categories_are_not_known_to_be_none(tmp
 
 
 def test_what_was_an_index_is_a_column(tmp_path: Path) -> None:
-    import pandas as pd
-
+    pd = need_module("pandas")
     frame = pd.DataFrame({"id": [7, 8], "n": pd.array([None, BIG], dtype="Int64")}).set_index("id")
     tare.write(frame, tmp_path / "a.parquet")
     assert scale.dask_dataframe(tmp_path)["id"].compute().tolist() == [7, 8]
@@ -209,8 +205,8 @@ def test_a_bag_loses_no_column_of_two_with_one_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ["parquet", "rds"])
 def test_an_index_is_written_if_it_is_data(tmp_path: Path, ending: str) -> None:
     import dask.dataframe as dd
-    import pandas as pd
 
+    pd = need_module("pandas")
     data = pd.DataFrame({"id": range(9), "text": list("aabbccdde"), "v": [n / 3 for n in range(9)]})
     frame = dd.from_pandas(data, npartitions=3)
 
@@ -240,6 +236,7 @@ def test_an_index_is_written_if_it_is_data(tmp_path: Path, ending: str) -> None:
 
 def test_changed_values_take_the_place_of_the_older(tmp_path: Path) -> None:
     """The receipts of an earlier frame are ours, also if another codec of the same ending wrote it."""
+    need_codec("parquet:polars")
     tare.write(TABLE, tmp_path / "a.ndjson")
     frame = scale.dask_dataframe(tmp_path / "a.ndjson", split="10KB")
     out = tmp_path / "out"

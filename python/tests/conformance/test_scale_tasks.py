@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.capabilities import need_module
 
 import tare
 from tare import scale
@@ -109,9 +110,7 @@ def test_bytes_are_named_as_they_are() -> None:
 
 def test_readers_of_folders_get_the_texts(tmp_path: Path) -> None:
     """Empty text is that, and no name that stands for it; null is null, and what looks like a name of ours a text."""
-    import duckdb
-    import polars as pl
-
+    duckdb, pl = need_module("duckdb"), need_module("polars")
     texts = ["", None, "\u00e9\U0001f600", "a/b", "__HIVE_EMPTY__"]
     out, source = tmp_path / "o", tmp_path / "big.ndjson"
     source.write_text("".join(json.dumps({"s": text, "n": n}) + "\n" for n, text in enumerate(texts)))
@@ -147,10 +146,9 @@ def test_readers_guess_types_unless_they_are_told(
     tmp_path: Path, values: list[Any], guessed: dict[str, list[Any]]
 ) -> None:
     """As the guide says; folders have none."""
-    import duckdb
-    import polars as pl
     from pyarrow import dataset
 
+    duckdb, pl = need_module("duckdb"), need_module("polars")
     out, table = tmp_path / "o", pa.table({"k": values, "n": [0, 1]})
     parquet.write_table(table, tmp_path / "a.parquet")
     assert convert(tmp_path / "a.parquet", out, partition="k").done == 1

@@ -5,19 +5,17 @@ A difference is planted: one value is loaded, and the bytes of another are decod
 
 from __future__ import annotations
 
-import shutil
 import struct
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from asking import ask
-from conftest import need
+from support.capabilities import need_worker_codec
+from support.shared_workers import in_one_process, shared_worker
+from support.worker_requests import ask, load_document
 
-import tare
 from tare.errors import WorkerError
 from tare.measure.driver import Worker
 from tare.tagged import dump_text
@@ -25,14 +23,14 @@ from tare.tagged import dump_text
 NAN = float("nan")
 (OTHER_NAN,) = struct.unpack(">d", bytes.fromhex("7ff8000000000007"))
 
-# Of each language a program that must be there, and a codec that keeps what it is given.
-WORKERS = {
-    "python": (sys.executable, "pickle"),
-    "r": ("R", "rds:r"),
-    "node": ("node", "v8:node"),
-    "rust": ("tare-worker-rust", "msgpack:rust-rmp"),
-    "java": ("javac", "java:java"),
-    "mono": ("mcs", "bson:mono-newtonsoft"),
+# Of each language a codec that keeps what it is given.
+CODECS = {
+    "python": "pickle",
+    "r": "rds:r",
+    "node": "v8:node",
+    "rust": "msgpack:rust-rmp",
+    "java": "java:java",
+    "mono": "bson:mono-newtonsoft",
 }
 # What is loaded, what comes back, the verdict; and the verdicts of languages that do not hold these two values apart, or
 # others (R's and JavaScript's numbers; BSON has no single precision), or hold apart what the others do not (Python tells
@@ -62,25 +60,20 @@ RULES: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=WORKERS)
+@pytest.fixture(params=[pytest.param(language, marks=in_one_process(language)) for language in CODECS])
 def speaker(request: pytest.FixtureRequest) -> Iterator[tuple[Worker, str, str]]:
     """A worker, its language and the codec."""
     language = request.param
-    program, codec = WORKERS[language]
-    need(shutil.which(program) is not None, f"no program {program}")
-    script = Path(tare.__file__).parent / "workers" / language / f"tare-worker-{language}.sh"
-    of_python = ("-c", "from tare.measure.worker import main; main()") if language == "python" else ()
-    command = ("sh", str(script)) if script.exists() else (program, *of_python)
-    with Worker(language, command) as worker:
-        known = {one["id"] for one in worker.hello["codecs"]}
-        need(language == "python" or codec in known, f"no library for {codec}")
-        yield worker, language, codec
+    if language != "python":
+        need_worker_codec(CODECS[language], language=language)
+    with shared_worker(language) as worker:
+        yield worker, language, CODECS[language]
 
 
 def loads(worker: Worker, language: str, path: Path) -> bool:
     """Whether the language has such a value; if not, it says so, and goes on."""
     try:
-        ask(worker, "load", path=str(path), kind="document", **{"as": "values"})
+        load_document(worker, path, "values")
     except WorkerError as error:
         if language in ("r", "node") and error.phase == "load" and worker.alive:
             return False

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_worker_codec
+from support.worker_requests import ask, load_document
 
 from tare.codec import candidates
 from tare.measure.driver import Worker
-
-DEADLINE_S = 60.0
-PROGRAMS = {
-    "python": sys.executable,
-    "r": "R",
-    "node": "node",
-    "java": "javac",
-    "mono": "mcs",
-    "rust": "tare-worker-rust",
-}
+from tare.measure.foreign import LANGUAGES
 
 
 @pytest.fixture
@@ -37,25 +27,23 @@ def overhead(root: Path) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("language", PROGRAMS)
+@pytest.mark.parametrize("language", ["python", *LANGUAGES])
 def test_every_language_has_a_codec_that_does_nothing(
     overhead: ModuleType, tmp_path: Path, language: str
 ) -> None:
     """It takes any document, gives nothing back, and a sample of it is many calls."""
-    need(shutil.which(PROGRAMS[language]), f"no program {PROGRAMS[language]}")
+    if language != "python":
+        need_worker_codec(f"none:{language}", language=language)
     path = tmp_path / "document.json"
     path.write_text(json.dumps({"a": [1, 2.5, None]}))
     with Worker(language, overhead.command(language)) as worker:
-        worker.request("load", deadline_s=DEADLINE_S, path=str(path), kind="document", **{"as": "json"})
-        worker.request("prepare", deadline_s=DEADLINE_S, codec=f"none:{language}")
-        assert worker.request("verify", deadline_s=DEADLINE_S)["verdict"] == "lossy"
+        load_document(worker, path)
+        ask(worker, "prepare", codec=f"none:{language}")
+        assert ask(worker, "verify")["verdict"] == "lossy"
         for what in ("encode", "decode"):
             # A sample that the machine interrupts looks long enough: the longest of some is what was asked.
             batches = [
-                worker.request("run", deadline_s=DEADLINE_S, what=what, batch=0, target_ns=20_000_000)[
-                    "batch"
-                ]
-                for _ in range(5)
+                ask(worker, "run", what=what, batch=0, target_ns=20_000_000)["batch"] for _ in range(5)
             ]
             assert max(batches) >= 100, what
 

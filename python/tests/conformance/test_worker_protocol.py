@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,20 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_language, need_linux, need_worker_codec
+from support.shared_workers import in_one_process, shared_worker
+from support.worker_requests import DEADLINE_S, ask, load_document, worker_command
 
-import tare
 from tare.errors import WorkerError
 from tare.measure.driver import LINE_BYTES, Worker
 from tare.media.file import cold_possible
 
-GENEROUS_S = 60.0
 DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note": None} for n in range(500)]
-BIG = [{"id": n, "text": "x" * 100} for n in range(60_000)]
-
-
-def script(language: str) -> tuple[str, ...]:
-    return ("sh", str(Path(tare.__file__).parent / "workers" / language / f"tare-worker-{language}.sh"))
+BIG = [{"id": n, "text": "x" * 100} for n in range(20_000)]
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class Speaker:
 
     command: tuple[str, ...]
     codec: str
-    program: str = sys.executable
+    language: str = "python"
     media: tuple[str, ...] = ("fifo", "unix", "tcp")
     syncs: bool = True
     evicts: bool = True
@@ -50,24 +45,27 @@ class Speaker:
 
 
 WORKERS = {
-    "python": Speaker((sys.executable, "-c", "from tare.measure.worker import main; main()"), "json:stdlib"),
-    "tare worker": Speaker(
-        (sys.executable, "-c", "from tare.cli import main; main(['worker'])"), "json:orjson"
-    ),
+    "python": Speaker(worker_command("python"), "json:stdlib"),
     "r": Speaker(
-        script("r"), "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False, evicts=False
+        worker_command("r"),
+        "rds:r",
+        "r",
+        media=("fifo", "tcp"),
+        syncs=False,
+        stops_collector=False,
+        evicts=False,
     ),
     "node": Speaker(
-        script("node"), "json:node", "node", evicts=False, stops_collector=False, works_beside=True
+        worker_command("node"), "json:node", "node", evicts=False, stops_collector=False, works_beside=True
     ),
-    "rust": Speaker(("tare-worker-rust",), "json:rust-serdejson", "tare-worker-rust", evicts=False),
+    "rust": Speaker(worker_command("rust"), "json:rust-serdejson", "rust", evicts=False),
     "java": Speaker(
-        script("java"), "java:java", "javac", stops_collector=False, evicts=False, works_beside=True
+        worker_command("java"), "java:java", "java", evicts=False, stops_collector=False, works_beside=True
     ),
     "mono": Speaker(
-        script("mono"),
+        worker_command("mono"),
         "json:mono-newtonsoft",
-        "mcs",
+        "mono",
         stops_collector=False,
         evicts=False,
         works_beside=True,
@@ -75,16 +73,32 @@ WORKERS = {
 }
 
 
-@pytest.fixture(params=WORKERS)
+def need_speaker(speaker: Speaker, *, codec: bool = False) -> None:
+    """Require that the worker starts, and that it has its codec if a test uses that."""
+    if speaker.language != "python" and codec:
+        need_worker_codec(speaker.codec, language=speaker.language)
+    elif speaker.language != "python":
+        need_language(speaker.language)
+
+
+@pytest.fixture(params=[pytest.param(name, marks=in_one_process(name)) for name in WORKERS])
 def speaker(request: pytest.FixtureRequest) -> Speaker:
     found = WORKERS[request.param]
-    need(shutil.which(found.program) is not None, f"no program {found.program}")
+    need_speaker(found)
     return found
 
 
 @pytest.fixture
-def worker(speaker: Speaker, tmp_path: Path) -> Iterator[Worker]:
-    with Worker("under test", speaker.command, workdir=tmp_path) as started:
+def worker(speaker: Speaker) -> Iterator[Worker]:
+    """The language's worker, with whatever an earlier test loaded."""
+    with shared_worker(speaker.language, command=speaker.command) as started:
+        yield started
+
+
+@pytest.fixture
+def reader(speaker: Speaker) -> Iterator[Worker]:
+    """A second worker of the language, for the other end of a connection."""
+    with shared_worker(speaker.language, "reader", speaker.command) as started:
         yield started
 
 
@@ -95,16 +109,9 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=GENEROUS_S, **fields)
-
-
-def load(worker: Worker, path: Path) -> dict[str, Any]:
-    return ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
-
-
 def ready(worker: Worker, speaker: Speaker, path: Path, **fields: Any) -> dict[str, Any]:
-    load(worker, path)
+    need_speaker(speaker, codec=True)
+    load_document(worker, path)
     return ask(worker, "prepare", codec=speaker.codec, threads=1, delivery="whole", **fields)
 
 
@@ -130,7 +137,7 @@ class Raw:
 
     def reply(self) -> dict[str, Any]:
         while b"\n" not in self.pending:
-            assert select.select([self.process.stdout], [], [], GENEROUS_S)[0], "no reply"
+            assert select.select([self.process.stdout], [], [], DEADLINE_S)[0], "no reply"
             data = os.read(self.process.stdout.fileno(), 1 << 16)
             assert data, "the worker ended instead of replying"
             self.pending += data
@@ -139,22 +146,33 @@ class Raw:
 
     def end(self) -> int:
         self.process.stdin.close()
-        code = self.process.wait(GENEROUS_S)
+        code = self.process.wait(DEADLINE_S)
         assert self.pending + self.process.stdout.read() == b""
         self.process.stdout.close()
         return code
 
+    def stop(self) -> None:
+        """End the process at once."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def raws() -> Iterator[dict[Speaker, Raw]]:
+    """The processes that tests have started, of which the next one uses what is still running."""
+    started: dict[Speaker, Raw] = {}
+    yield started
+    for one in started.values():
+        one.stop()
+
 
 @pytest.fixture
-def raw(speaker: Speaker) -> Iterator[Raw]:
-    started = Raw(speaker.command)
-    yield started
-    if started.process.poll() is None:
-        started.process.kill()
-        started.process.wait()
-    for pipe in (started.process.stdin, started.process.stdout):
-        if not pipe.closed:
-            pipe.close()
+def raw(speaker: Speaker, raws: dict[Speaker, Raw]) -> Raw:
+    if speaker not in raws or raws[speaker].process.returncode is not None:
+        raws[speaker] = Raw(speaker.command)
+    return raws[speaker]
 
 
 # --- lines ----------------------------------------------------------------------
@@ -170,13 +188,19 @@ def test_hello_tells_what_the_parent_needs(worker, speaker):
     for codec in hello["codecs"]:
         wanted = {"id", "library", "version", "kinds", "media", "delivery", "threads", "executes_code"}
         assert wanted <= set(codec)
-
-
-def test_hello_lists_its_codecs(worker, speaker):
-    """The codec that is measured here is in the list, with a version."""
-    found = {codec["id"]: codec for codec in worker.hello["codecs"]}
+    need_speaker(speaker, codec=True)
+    found = {codec["id"]: codec for codec in hello["codecs"]}
     assert found[speaker.codec]["version"]
     assert "document" in found[speaker.codec]["kinds"]
+
+
+def test_the_command_runs_the_worker_of_python():
+    """``tare worker`` is the worker that a run starts."""
+    raw = Raw((sys.executable, "-c", "from tare.cli import main; main(['worker'])"))
+    raw.write(b'{"id":1,"op":"hello","proto":1,"list":false}\n{"id":2,"op":"quit"}\n')
+    assert raw.reply()["ok"]["worker"] == "python"
+    assert raw.reply() == {"id": 2, "ok": {}}
+    assert raw.end() == 0
 
 
 def test_another_protocol_is_refused(raw):
@@ -207,9 +231,6 @@ def test_a_line_that_is_no_request_is_an_error(raw):
         first = raw.reply()
         assert (first["id"], first["error"]["type"]) == (None, "protocol"), line[:20]
         assert raw.reply()["id"] == 5, line[:20]
-    raw.write(b'{"id":6,"op":"quit"}\n')
-    assert raw.reply()["id"] == 6
-    assert raw.end() == 0
 
 
 def test_empty_lines_are_nothing(raw):
@@ -226,7 +247,7 @@ def test_a_line_of_16_mib_is_served_and_a_longer_one_refused(raw):
     assert raw.reply()["error"]["type"] == "unknown_op"
     raw.write(head + b"x" * LINE_BYTES + tail + b"\n")
     assert raw.reply()["error"]["type"] == "protocol"
-    raw.write(b'{"id":3,"op":"quit"}\n')
+    raw.write(b'{"id":3,"op":"run","what":"null","batch":1}\n')
     assert raw.reply()["id"] == 3
 
 
@@ -236,16 +257,11 @@ def test_requests_are_answered_in_order(raw):
     assert [raw.reply()["id"] for _ in range(3)] == [7, 3, 9]
 
 
-def test_the_end_of_the_input_ends_the_worker(raw):
-    """Without a word, and with exit code 0."""
-    raw.write(b'{"id":1,"op":"run","what":"null","batch":1}\n')
-    raw.reply()
-    assert raw.end() == 0
-
-
-def test_half_a_line_at_the_end_is_nothing(raw):
-    """A parent that died in the middle of a request asked for nothing."""
-    raw.write(b'{"id":1,"op":"qu')
+@pytest.mark.parametrize("half", [b"", b'{"id":2,"op":"qu'])
+def test_the_end_of_the_input_ends_the_worker(raw, half):
+    """Without a word, and with exit code 0; a parent that died in the middle of a request asked for nothing."""
+    raw.write(b'{"id":1,"op":"run","what":"null","batch":1}\n' + half)
+    assert raw.reply()["id"] == 1
     assert raw.end() == 0
 
 
@@ -254,7 +270,7 @@ def test_half_a_line_at_the_end_is_nothing(raw):
 
 def test_load_counts_truly(worker, document):
     """Items as in the file."""
-    reply = load(worker, document)
+    reply = load_document(worker, document)
     assert (reply["kind"], reply["items"]) == ("document", len(DOCUMENT))
     assert reply["resident_bytes"] >= 0
 
@@ -267,7 +283,7 @@ def test_data_that_cannot_be_loaded(worker, speaker, document, tmp_path):
         if content is not None:
             path.write_bytes(content)
         with pytest.raises(WorkerError) as caught:
-            load(worker, path)
+            load_document(worker, path)
         assert caught.value.phase == "load", content
         assert error_of(worker, "prepare", codec=speaker.codec).type == "usage", content
         assert error_of(worker, "run", what="decode", batch=1).type == "usage", content
@@ -285,7 +301,8 @@ def test_a_load_that_is_asked_wrongly_changes_nothing(worker, speaker, document)
 
 
 def test_prepare_encodes_and_decodes_once(worker, speaker, document):
-    """Bytes, their hash, the first calls' times, and proof that data came back."""
+    """Bytes, their hash, the first calls' times, and proof that data came back; without these nothing has run."""
+    assert "cold_encode_ns" not in ready(worker, speaker, document, cold=False)
     reply = ready(worker, speaker, document)
     path = document.with_name("encoded")
     assert ask(worker, "encode_to", path=str(path))["bytes"] == reply["bytes"] == path.stat().st_size
@@ -297,28 +314,22 @@ def test_prepare_encodes_and_decodes_once(worker, speaker, document):
     )
 
 
-def test_prepare_without_the_cold_calls(worker, speaker, document):
-    """For memory: nothing has run before it is measured."""
-    reply = ready(worker, speaker, document, cold=False)
-    assert "cold_encode_ns" not in reply
-
-
 def test_prepare_from_encoded_bytes_needs_no_value(worker, speaker, document):
-    """Decoding in a fresh process."""
+    """Decoding in a process that has loaded nothing."""
     ready(worker, speaker, document)
     path = document.with_name("encoded")
     ask(worker, "encode_to", path=str(path))
-    with Worker("fresh", speaker.command) as fresh:
-        assert "items" not in ask(fresh, "prepare", codec=speaker.codec, encoded=str(path), cold=False)
-        reply = ask(fresh, "prepare", codec=speaker.codec, encoded=str(path))
-        assert reply["items"] == len(DOCUMENT)
-        assert ask(fresh, "run", what="decode", batch=1)["items"] == len(DOCUMENT)
-        assert error_of(fresh, "run", what="encode", batch=1).type == "usage"
+    assert error_of(worker, "load", path="nowhere", kind="document", **{"as": "json"}).phase == "load"
+    assert "items" not in ask(worker, "prepare", codec=speaker.codec, encoded=str(path), cold=False)
+    reply = ask(worker, "prepare", codec=speaker.codec, encoded=str(path))
+    assert reply["items"] == len(DOCUMENT)
+    assert ask(worker, "run", what="decode", batch=1)["items"] == len(DOCUMENT)
+    assert error_of(worker, "run", what="encode", batch=1).type == "usage"
 
 
 def test_codecs_that_do_not_exist(worker, document):
     """An error, not an end."""
-    load(worker, document)
+    load_document(worker, document)
     assert error_of(worker, "prepare", codec="jsn:none").type == "usage"
     assert error_of(worker, "run", what="decode", batch=1).type == "usage"
 
@@ -379,6 +390,7 @@ def test_tagged_values_go_from_worker_to_worker(worker, speaker, tmp_path):
 
 def test_probes_come_back_as_tagged_values(worker, speaker):
     """Each cell says what happened to one value."""
+    need_speaker(speaker, codec=True)
     cells = ask(worker, "probe", codec=speaker.codec, set="values/1")["cells"]
     assert len(cells) > 30
     assert {cell["status"] for cell in cells} <= {"decoded", "refused", "error", "n/a"}
@@ -419,16 +431,12 @@ def test_a_batch_is_calibrated(worker, speaker, document):
     assert ask(worker, "run", what="decode", batch=0, target_ns=5_000_000)["batch"] == kept >= 1
 
 
-@pytest.mark.parametrize("language", ["java", "mono"])
-def test_a_clock_that_is_lacking_is_absent(language: str) -> None:
-    """What letting go costs, the collectors of these do later, and nobody can tell."""
-    speaker = WORKERS[language]
-    need(shutil.which(speaker.program) is not None, f"no program {speaker.program}")
-    with Worker(language, speaker.command) as worker:
-        reply = ask(worker, "run", what="null", batch=1)
-        assert reply["cols"] == worker.hello["clocks"]
-        assert "drop_ns" not in reply["cols"]
-        assert len(reply["samples"][0]) == len(reply["cols"])
+def test_a_clock_that_is_lacking_is_absent(worker, speaker):
+    """What letting go costs, the collectors of Java and Mono do later, and nobody can tell."""
+    reply = ask(worker, "run", what="null", batch=1)
+    assert reply["cols"] == worker.hello["clocks"]
+    assert "drop_ns" not in reply["cols"] or speaker.language not in ("java", "mono")
+    assert len(reply["samples"][0]) == len(reply["cols"])
 
 
 def test_samples_stop_at_their_budget(worker, speaker, document):
@@ -442,7 +450,7 @@ def test_samples_stop_at_their_budget(worker, speaker, document):
 def test_the_cpu_clock_is_the_processs_own(worker, speaker, tmp_path):
     """CPU of a long sample lies within 5 % of what the kernel counted for the process, and never above it."""
     tasks = Path(f"/proc/{worker.pid}/task")
-    need(Path("/proc/self/schedstat").exists(), "no schedstat in /proc")
+    need_linux("/proc/self/schedstat")
 
     def used() -> int:
         """Of all threads: where a runtime compiles and collects in others, the leader does next to nothing."""
@@ -489,10 +497,11 @@ def test_the_collector_can_be_on(worker, speaker, document):
 
 def test_peak_memory_sees_what_is_allocated(speaker, tmp_path):
     """Encoding a large value peaks at its bytes at least; the method is named."""
+    need_speaker(speaker, codec=True)
     path = tmp_path / "big.json"
-    path.write_text(json.dumps(BIG))
+    path.write_text(json.dumps(BIG * 3))  # smaller data may fit into memory that loading it has freed
     with Worker("fresh", speaker.command) as worker:
-        load(worker, path)
+        load_document(worker, path)
         ask(worker, "prepare", codec=speaker.codec, cold=False)
         reply = ask(worker, "mem", what="encode")
         size = ask(worker, "encode_to", path=str(tmp_path / "encoded"))["bytes"]
@@ -534,19 +543,17 @@ def test_a_cold_read_is_proven_or_refused(worker, speaker, document):
 
 
 @pytest.mark.parametrize("medium", ["fifo", "unix", "tcp"])
-def test_two_workers_exchange_messages(speaker, document, medium):
+def test_two_workers_exchange_messages(worker, reader, speaker, document, medium):
     """What the writer sends the reader decodes, verifies and stamps, one message after another, each delivered in its way."""
     if medium not in speaker.media:
-        with Worker("reader", speaker.command) as reader:
-            there = {"kind": medium, "role": "reader", "token": "00" * 16}
-            refused = error_of(reader, "open", medium=there)
-            assert (refused.type, refused.phase) == ("Unsupported", "open")
+        there = {"kind": medium, "role": "reader", "token": "00" * 16}
+        refused = error_of(reader, "open", medium=there)
+        assert (refused.type, refused.phase) == ("Unsupported", "open")
         return
-    with Worker("writer", speaker.command) as writer, Worker("reader", speaker.command) as reader:
-        for end in (writer, reader):
-            ready(end, speaker, document)
-        for delivery in ("whole", "buffered", "framed", "wrapped"):
-            exchange(writer, reader, medium, delivery)
+    for end in (worker, reader):
+        ready(end, speaker, document)
+    for delivery in ("whole", "buffered", "framed", "wrapped"):
+        exchange(worker, reader, medium, delivery)
 
 
 def exchange(writer: Worker, reader: Worker, medium: str, delivery: str) -> None:
@@ -555,7 +562,7 @@ def exchange(writer: Worker, reader: Worker, medium: str, delivery: str) -> None
     writing = ask(writer, "open", medium={**common, "role": "writer", "address": opened["address"]})
     received_id = reader.send("run", what="receive", handle=opened["handle"], delivery=delivery)
     sent = ask(writer, "run", what="send", handle=writing["handle"], delivery=delivery)
-    received = reader.wait(received_id, GENEROUS_S)
+    received = reader.wait(received_id, DEADLINE_S)
     assert (received["items"], received["bytes"]) == (len(DOCUMENT), sent["bytes"]), delivery
     assert ask(reader, "verify")["verdict"] == "same", delivery
     out = dict(zip(sent["cols"], sent["samples"][0], strict=True))
@@ -567,20 +574,21 @@ def exchange(writer: Worker, reader: Worker, medium: str, delivery: str) -> None
     assert error_of(reader, "close", handle=opened["handle"]).type == "usage", delivery
 
 
-def test_a_stranger_is_not_believed(speaker, document):
+def test_a_stranger_is_not_believed(worker, reader, speaker, document):
     """A writer with the wrong token is turned away, and the reader waits on within its time."""
-    with Worker("writer", speaker.command) as writer, Worker("reader", speaker.command) as reader:
-        for end in (writer, reader):
-            ready(end, speaker, document)
-        opened = ask(reader, "open", medium={"kind": "tcp", "role": "reader", "token": "00" * 16})
-        stranger = {"kind": "tcp", "role": "writer", "token": "11" * 16, "address": opened["address"]}
-        ask(writer, "open", medium=stranger)
-        asked = {"what": "receive", "handle": opened["handle"]}
-        assert error_of(reader, "run", timeout_s=0.3, **asked).phase == "open"
-        writing = ask(writer, "open", medium=stranger | {"token": "00" * 16})
-        number = reader.send("run", timeout_s=20, **asked)
-        ask(writer, "run", what="send", handle=writing["handle"])
-        assert reader.wait(number, 20)["items"] == len(DOCUMENT)
+    for end in (worker, reader):
+        ready(end, speaker, document)
+    opened = ask(reader, "open", medium={"kind": "tcp", "role": "reader", "token": "00" * 16})
+    stranger = {"kind": "tcp", "role": "writer", "token": "11" * 16, "address": opened["address"]}
+    lost = ask(worker, "open", medium=stranger)
+    asked = {"what": "receive", "handle": opened["handle"]}
+    assert error_of(reader, "run", timeout_s=0.3, **asked).phase == "open"
+    writing = ask(worker, "open", medium=stranger | {"token": "00" * 16})
+    number = reader.send("run", timeout_s=20, **asked)
+    ask(worker, "run", what="send", handle=writing["handle"])
+    assert reader.wait(number, 20)["items"] == len(DOCUMENT)
+    for end, handle in ((worker, lost), (worker, writing), (reader, opened)):
+        ask(end, "close", handle=handle["handle"])
 
 
 def test_an_unknown_handle(worker, speaker, document):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -16,17 +17,21 @@ from tare.errors import WorkerError
 from tare.measure.derive import derive
 from tare.measure.driver import Worker
 from tare.measure.kit import check_worker
+from tare.measure.plan import Plan
+from tare.measure.readings import believable, readings
+from tare.measure.replies import hold_form
 from tare.measure.seat import TARGET_NS
 
 _WORKER = """
 import json, sys
 from tare.measure import ops
-how, told = sys.argv[1], 0
+ways, now, told = json.loads(sys.argv[1]), "", 0
 run = ops.Ops.op_run
 def op_run(self, request):
     global told
     reply = run(self, request | {"codec": "json:stdlib"})
     told += 1
+    how = now if isinstance(now, str) else ""
     word, _, names = how.partition(" ")
     if word == "lacks" or word == "seldom" and told % 3 == 0 or word == "rows":
         gone = [name in names.split() for name in reply["cols"]]
@@ -36,72 +41,44 @@ def op_run(self, request):
         ]
     if request["what"] == "null":
         return reply
+    wall = reply["cols"].index("wall_ns")
     if how == "slow first":
         reply["cols"], reply["samples"] = ["wall_ns"], [[5_000 * reply["batch"]]]
-    wall = reply["cols"].index("wall_ns")
-    if how == "no samples":
+    elif how == "no samples":
         del reply["samples"]
-    elif how == "empty":
-        reply["samples"] = []
-    elif how == "no wall":
-        reply["cols"] = ["x" + name for name in reply["cols"]]
     elif how == "short rows":
         reply["samples"] = [row[:-1] for row in reply["samples"]]
-    elif how == "batch":
-        reply["batch"] = 0
-    elif how == "bytes":
-        reply["bytes"] = "many"
-    elif how == "items":
-        reply["items"] = [1]
-    elif how == "huge":
-        reply["samples"] = [[1e300] * len(row) for row in reply["samples"]]
-    elif how == "twice":
-        reply["cols"] = ["wall_ns"] * len(reply["cols"])
-    elif how == "no names":
-        reply["cols"] = [{}] + reply["cols"][1:]
-    elif how == "ours":
-        reply["cols"] = ["round" if name == "gc_n" else name for name in reply["cols"]]
     elif how == "wall alone":
         reply["samples"] = [[row[wall]] for row in reply["samples"]]
         reply["cols"] = ["wall_ns"]
     return reply
 ops.Ops.op_run = op_run
-for name in ("op_prepare", "codec"):
-    was = getattr(ops.Ops, name)
-    setattr(ops.Ops, name, lambda self, request, was=was: was(self, request | {"codec": "json:stdlib"}))
-if how == "slow first":
-    prepare = ops.Ops.op_prepare
-    cold = {"cold_encode_ns": 100_000_000, "cold_decode_ns": 100_000_000}
-    ops.Ops.op_prepare = lambda self, request: prepare(self, request) | cold
-hello = ops.Ops.op_hello
-about = {"id": "json:node", "library": "node", "version": "1", "options": {}, "kinds": ["document"],
-         "media": ["memory", "file", "tcp"], "delivery": ["whole", "buffered"], "threads": [1], "executes_code": False, "subset": []}
-ops.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
-if how.startswith("{"):
-    fault = json.loads(how)
-    name = "op_" + fault["op"]
-    sound = getattr(ops.Ops, name)
+def lying(name, sound):
     def lie(self, request):
-        reply = sound(self, request) | fault["with"]
-        return {key: value for key, value in reply.items() if value != "left out"}
-    setattr(ops.Ops, name, lie)
+        global now
+        now = ways.get(request.get("codec"), now)
+        if name in ("prepare", "codec"):
+            request = request | {"codec": "json:stdlib"}
+        reply = sound(self, request)
+        fault = now if isinstance(now, dict) else ways.get("*", {})
+        if fault.get("op") == name:
+            reply = {key: value for key, value in (reply | fault["with"]).items() if value != "left out"}
+        if name == "prepare" and now == "slow first":
+            reply |= {"cold_encode_ns": 100_000_000, "cold_decode_ns": 100_000_000}
+        return reply
+    return lie
+hello = ops.Ops.op_hello
+about = {"library": "node", "version": "1", "options": {}, "kinds": ["document"],
+         "media": ["memory", "file", "tcp"], "delivery": ["whole", "buffered"], "threads": [1], "executes_code": False, "subset": []}
+def op_hello(self, request):
+    return hello(self, request) | {"codecs": [about | {"id": name} for name in ways if name != "*"]}
+ops.Ops.op_hello = op_hello
+for name in ("hello", "load", "prepare", "codec", "verify", "mem", "probe", "encode_to", "decode_from", "open"):
+    attribute = name if name == "codec" else "op_" + name
+    setattr(ops.Ops, attribute, lying(name, getattr(ops.Ops, attribute)))
 from tare.measure.worker import main
 main()
 """
-SAID = {
-    "no samples": "gave no sample",
-    "empty": "gave no sample",
-    "no wall": "gave samples without wall_ns",
-    "short rows": "no row of",
-    "batch": "gave samples of 0 calls",
-    "bytes": "bytes = 'many' is no count",
-    "items": "items = [1] is no count",
-    "huge": "is no number of a clock",
-    "twice": "columns that are no names, or twice the same",
-    "no names": "columns that are no names",
-    "ours": "a column 'round'",
-}
-
 _LOST = {"path": "a", "verdict": "lossy", "count": 1, "in": "1", "out": "2"}
 # Operation, what of its reply is wrong, and what is said of that.
 FAULTS: list[tuple[str, dict[str, Any], str]] = [
@@ -137,13 +114,13 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("op", "wrong", "said"), FAULTS)
-def test_a_reply_without_form_is_none(tmp_path: Path, op: str, wrong: dict[str, Any], said: str) -> None:
-    data, encoded = tmp_path / "d.json", str(tmp_path / "encoded")
+def requests_on(folder: Path) -> dict[str, dict[str, Any]]:
+    """Requests of each operation that has a form, in an order in which a worker can do them."""
+    data, encoded = folder / "d.json", str(folder / "encoded")
     data.write_text("[1, 2]")
-    requests: dict[str, dict[str, Any]] = {
+    return {
         "load": {"path": str(data), "as": "json", "kind": "document"},
-        "prepare": {"codec": "json:node"},
+        "prepare": {"codec": "json:stdlib"},
         "verify": {},
         "mem": {"what": "encode"},
         "encode_to": {"path": encoded},
@@ -151,129 +128,147 @@ def test_a_reply_without_form_is_none(tmp_path: Path, op: str, wrong: dict[str, 
         "open": {"medium": {"kind": "tcp", "role": "reader", "token": "00" * 16}},
         "probe": {"codec": "json:stdlib", "set": "values/1", "only": ["null"]},
     }
-    how = json.dumps({"op": op, "with": wrong})
 
-    def ask_all(worker: Worker) -> None:
-        for name, fields in requests.items():
-            worker.request(name, deadline_s=30, **fields)
 
-    with Worker("node", command(tmp_path, how)) as worker, pytest.raises(WorkerError) as caught:
-        ask_all(worker)
+def test_a_reply_without_form_is_none(tmp_path: Path) -> None:
+    """Each reply of a sound worker, with one thing wrong."""
+    requests = requests_on(tmp_path)
+    with Worker() as worker:
+        sound = {op: worker.request(op, deadline_s=60, **fields) for op, fields in requests.items()}
+    for op, wrong, said in FAULTS:
+        reply = {key: value for key, value in (sound[op] | wrong).items() if value != "left out"}
+        with pytest.raises(ValueError, match=re.escape(said)):
+            hold_form({"op": op, **requests[op]}, readings(reply))
+
+
+def test_a_worker_whose_reply_has_no_form_is_given_up(tmp_path: Path) -> None:
+    fields = requests_on(tmp_path)["load"]
+    ways = {"*": {"op": "load", "with": {"kind": 7}}, "json:node": ""}
+    with Worker("node", command(tmp_path, ways)) as worker, pytest.raises(WorkerError) as caught:
+        worker.request("load", deadline_s=60, **fields)
     assert (caught.value.type, caught.value.phase) == ("protocol", "protocol")
-    assert f"a reply to {op} that is none: {said}" in str(caught.value)
+    assert "a reply to load that is none: kind = 7 is none of document, table" in str(caught.value)
+    assert not worker.alive
 
 
-COSTLY = [one for one in FAULTS if one[0] in ("load", "prepare", "verify")]
+# Replies of `run` that are wrong in one thing, and what is said of it.
+_RUN: dict[str, Any] = {
+    "cols": ["wall_ns", "gc_n"],
+    "samples": [[9, 0], [8, 1]],
+    "batch": 1,
+    "bytes": 3,
+    "items": 2,
+}
+RUNS: list[tuple[dict[str, Any], str]] = [
+    ({"samples": None}, "gave no sample"),
+    ({"samples": []}, "gave no sample"),
+    ({"cols": ["xwall_ns", "gc_n"]}, "gave samples without wall_ns"),
+    ({"samples": [[None, 0], [None, 1]]}, "gave samples without wall_ns"),
+    ({"samples": [[9], [8]]}, "no row of"),
+    ({"batch": 0}, "gave samples of 0 calls"),
+    ({"bytes": "many"}, "bytes = 'many' is no count"),
+    ({"items": [1]}, "items = [1] is no count"),
+    ({"samples": [[1e300, 0], [8, 1]]}, "is no number of a clock"),
+    ({"cols": ["wall_ns", "wall_ns"]}, "columns that are no names, or twice the same"),
+    ({"cols": [{}, "gc_n"]}, "columns that are no names"),
+    ({"cols": ["wall_ns", "round"]}, "a column 'round'"),
+    ({"samples": [[9, 0], [8, None]]}, "gc_n in some samples only"),
+]
 
 
-@pytest.mark.parametrize(
-    ("op", "wrong", "said"), [COSTLY[0], COSTLY[2], COSTLY[5], *COSTLY[10:12], COSTLY[15]]
-)
-def test_a_reply_without_form_costs_its_case(
-    tmp_path: Path, op: str, wrong: dict[str, Any], said: str
-) -> None:
-    cases = measured(tmp_path, json.dumps({"op": op, "with": wrong}))
-    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
-    assert cases["json:node"]["status"] == "error", cases["json:node"]
-    assert said in cases["json:node"]["reason"]
-
-
-def test_an_end_without_form_costs_its_case(tmp_path: Path) -> None:
-    how = json.dumps({"op": "open", "with": {"handle": "left out"}})
-    case = measured(tmp_path, how, medium="tcp")["json:node"]
-    assert case["status"] == "error"
-    assert "lacks handle" in case["reason"]
-
-
-@pytest.mark.parametrize(
-    "fault", [{"op": "probe", "with": {"cells": [7]}}, {"op": "mem", "with": {"method": 5}}]
-)
-def test_neither_peak_nor_probes_cost_the_case(tmp_path: Path, fault: dict[str, Any]) -> None:
-    case = measured(tmp_path, json.dumps(fault))["json:node"]
-    assert (case["status"], bool(case["launches"])) == ("ok", True), case["reason"]
-    assert all(
-        "a reply to mem that is none" in one["error"]
-        for one in case["memory"].values()
-        if fault["op"] == "mem"
-    )
-
-
-def measured(folder: Path, how: str, medium: str = "memory", **options: Any) -> dict[str, dict[str, Any]]:
-    """A short run of the worker beside a codec of Python: its cases by codec."""
-    return cases_of(run(folder, how, medium, **options), medium)
-
-
-def run(folder: Path, how: str, medium: str, **options: Any) -> dict[str, Any]:
-    """The record of a short run."""
-    return measure.run(
-        [{"a": n} for n in range(200)],
-        codecs=("json:node", "json:stdlib"),
-        media=(medium,),
-        time_s=0
-        if medium == "tcp"
-        else 3,  # two processes a case: a slow machine reaches none in three seconds
-        quick=True,
-        workers={"node": shlex.join(command(folder, how))},
-        **options,
-    ).record
-
-
-def cases_of(record: dict[str, Any], medium: str) -> dict[str, dict[str, Any]]:
-    """Its cases by codec."""
-    return {
-        one["labels"]["codec"]: one
-        for one in record["cases"]
-        if one["labels"]["medium"] == medium and "twin" not in one["labels"]
-    }
-
-
-def command(folder: Path, how: str) -> list[str]:
-    path = folder / "worker.py"
-    path.write_text(_WORKER)
-    return [sys.executable, str(path), how]
-
-
-@pytest.mark.parametrize("medium", ["memory", "tcp"])
-@pytest.mark.parametrize("how", [*SAID, "wall alone"])
-def test_a_reply_that_is_none_costs_its_case(tmp_path: Path, how: str, medium: str) -> None:
-    cases = measured(tmp_path, how, medium)
-    case, other = cases["json:node"], cases["json:stdlib"]
-    assert other["status"] == "ok", other["reason"]
-    if how == "wall alone" and medium == "memory":
-        assert (case["status"], bool(case["launches"])) == ("ok", True), case["reason"]
-    elif how == "wall alone":
-        assert "gave no start_ns" in case["reason"] or "gave no first_value_ns" in case["reason"]
-    else:
-        assert case["status"] == "error"
-        assert SAID[how] in case["reason"]
+@pytest.mark.parametrize(("wrong", "said"), RUNS)
+def test_samples_without_form_are_none(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises((ValueError, WorkerError), match=re.escape(said)):
+        believable(readings(_RUN | wrong), "node")
+    believable(readings(_RUN), "node")
 
 
 CPU = "user_ns sys_ns nivcsw nvcsw"
 EVERY = f"{CPU} minflt majflt gc_ns gc_n drop_ns first_byte_ns last_byte_ns"
+LACKS = {
+    "json:node-no-cpu": f"lacks {CPU}",
+    "json:node-no-clock": f"lacks {EVERY}",
+    "json:node-no-sys": "lacks sys_ns",
+}
+QUOTED = {**_LOST, "path": "v", "in": "a\ud800b"}
+# Codecs of one worker: what is wrong with the replies of each, and what is said of it.
+WRONG: dict[str, tuple[Any, str]] = {
+    "json:node-prepare": ({"op": "prepare", "with": {"bytes": "left out"}}, "lacks bytes"),
+    "json:node-verify": ({"op": "verify", "with": {"verdict": "left out"}}, "lacks verdict"),
+    "json:node-no-samples": ("no samples", "gave no sample"),
+    "json:node-short": ("short rows", "no row of"),
+    "json:node-seldom": ("seldom sys_ns", "sys_ns in some samples only"),
+}
+WAYS = {
+    **{codec: how for codec, (how, _) in WRONG.items()},
+    **LACKS,
+    "json:node-wall": "wall alone",
+    "json:node-mem": {"op": "mem", "with": {"method": 5}},
+    "json:node-probe": {"op": "probe", "with": {"cells": [7]}},
+    "json:node-quotes": {"op": "verify", "with": {"verdict": "lossy", "changes": [QUOTED]}},
+}
+STREAMS = {
+    "json:node-short": ("short rows", "no row of"),
+    "json:node-wall": ("wall alone", "gave no "),
+    "json:node-start": ("lacks start_ns", "gave no start_ns"),
+    "json:node-last": ("lacks last_value_ns", "gave no last_value_ns"),
+    "json:node-open": ({"op": "open", "with": {"handle": "left out"}}, "lacks handle"),
+}
+DOCUMENT = [{"a": n} for n in range(200)]
+one_run = pytest.mark.xdist_group("one run of wrong replies")
 
 
-@pytest.mark.parametrize(
-    ("names", "medium"),
-    [
-        (CPU, "memory"),
-        (CPU, "file"),
-        (CPU, "tcp"),
-        (EVERY, "memory"),
-        (EVERY, "tcp"),
-        ("sys_ns", "memory"),
-        ("sys_ns", "tcp"),
-        ("user_ns", "memory"),
-    ],
-)
-def test_a_clock_without_a_number_is_one_that_is_absent(tmp_path: Path, names: str, medium: str) -> None:
+def measured(
+    folder: Path, ways: dict[str, Any], medium: str, document: Any = DOCUMENT, **options: Any
+) -> dict[str, Any]:
+    """The record of a short run of the worker beside a codec of Python."""
+    few = {"launches": 1, "rounds": 3}
+    block = {"dataset": ["d"], "codec": ["json:stdlib", *ways], "medium": [medium]}
+    plan = Plan.from_dict({"plan": 1, "name": "mine", "statistics": few, "block": [block]})
+    workers = {"node": shlex.join(command(folder, ways))}
+    return measure.run(document, plan=plan, time_s=0, workers=workers, **options).record
+
+
+def cases_of(record: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Its cases by codec."""
+    return {one["labels"]["codec"]: one for one in record["cases"] if "twin" not in one["labels"]}
+
+
+def command(folder: Path, ways: dict[str, Any]) -> list[str]:
+    path = folder / "worker.py"
+    path.write_text(_WORKER)
+    return [sys.executable, str(path), json.dumps(ways)]
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One run in memory of all codecs whose replies are wrong, saved and loaded."""
+    folder = tmp_path_factory.mktemp("wrong")
+    measured(folder, WAYS, "memory", out=folder / "out.tare.json")
+    return json.loads((folder / "out.tare.json").read_text())
+
+
+@one_run
+def test_a_reply_without_form_costs_its_case(record: dict[str, Any]) -> None:
+    """And nothing else: the codec of Python is measured."""
+    cases = cases_of(record)
+    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
+    for codec, (_, said) in WRONG.items():
+        assert cases[codec]["status"] == "error", (codec, cases[codec]["launches"])
+        assert said in cases[codec]["reason"], codec
+
+
+@one_run
+@pytest.mark.parametrize("codec", LACKS)
+def test_a_clock_without_a_number_is_one_that_is_absent(record: dict[str, Any], codec: str) -> None:
     """The case has its figures, of the wall clock where CPU time is not told, and the record no column of it."""
-    record = run(tmp_path, f"lacks {names}", medium)
-    case = cases_of(record, medium)["json:node"]
+    case = cases_of(record)[codec]
     assert (case["status"], bool(case["launches"])) == ("ok", True), case["reason"]
+    names = LACKS[codec].split()[1:]
     known = "user_ns" not in names
     for launch in case["launches"]:
         for operation, columns in launch["samples"].items():
-            assert columns.keys().isdisjoint(names.split()), operation
+            assert columns.keys().isdisjoint(names), operation
             assert len({len(column) for column in columns.values()}) == 1
             assert ("user_ns" in columns) == known
     for operation, told in derive(record)["cases"][case["key"]]["ops"].items():
@@ -281,46 +276,19 @@ def test_a_clock_without_a_number_is_one_that_is_absent(tmp_path: Path, names: s
         assert (told["cpu_ns"] is not None) == known, operation
 
 
-@pytest.mark.parametrize("medium", ["memory", "tcp"])
-@pytest.mark.parametrize(("how", "names"), [("seldom", CPU), ("seldom", "sys_ns"), ("rows", "drop_ns")])
-def test_a_clock_without_a_number_now_and_then_costs_its_case(
-    tmp_path: Path, how: str, names: str, medium: str
-) -> None:
-    """Some samples would have CPU time, and others none, or a part of it."""
-    cases = measured(tmp_path, f"{how} {names}", medium)
-    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
-    case = cases["json:node"]
-    assert case["status"] == "error", case["launches"]
-    assert any(f"{name} in some samples only" in case["reason"] for name in names.split()), case["reason"]
-
-
-@pytest.mark.parametrize("medium", ["memory", "file", "tcp"])
-def test_wall_time_without_a_number_costs_its_case(tmp_path: Path, medium: str) -> None:
-    cases = measured(tmp_path, "lacks wall_ns", medium)
-    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
-    assert cases["json:node"]["status"] == "error"
-    assert "gave samples without wall_ns" in cases["json:node"]["reason"]
-
-
-@pytest.mark.parametrize("name", ["start_ns", "first_value_ns", "last_value_ns"])
-def test_a_stamp_without_a_number_costs_its_case(tmp_path: Path, name: str) -> None:
-    """The span is of these: without them there is nothing to rank."""
-    cases = measured(tmp_path, f"lacks {name}", "tcp")
-    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
-    assert cases["json:node"]["status"] == "error"
-    assert f"gave no {name}" in cases["json:node"]["reason"]
-
-
-def test_a_text_that_no_record_holds_costs_nothing_else(tmp_path: Path) -> None:
-    """A worker may quote what it was given, half a pair of surrogates too: it is told, and the record is written."""
-    lost = {**_LOST, "path": "v", "in": "a\ud800b"}
-    how = json.dumps({"op": "verify", "with": {"verdict": "lossy", "changes": [lost]}})
-    out = tmp_path / "out.tare.json"
-    cases = measured(tmp_path, how, out=out)
-    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
-    (change,) = cases["json:node"]["verify"]["changes"]
+@one_run
+def test_what_is_no_figure_costs_no_case(record: dict[str, Any]) -> None:
+    """The wall clock alone is enough; peaks and probes that are wrong are missing; a quoted lone surrogate is text."""
+    cases = cases_of(record)
+    for codec in ("json:node-wall", "json:node-mem", "json:node-probe"):
+        assert (cases[codec]["status"], bool(cases[codec]["launches"])) == ("ok", True), cases[codec][
+            "reason"
+        ]
+    assert all(
+        "a reply to mem that is none" in one["error"] for one in cases["json:node-mem"]["memory"].values()
+    )
+    (change,) = cases["json:node-quotes"]["verify"]["changes"]
     assert change["in"] == "a\\ud800b"
-    assert out.exists()
 
 
 def test_a_slow_first_call_does_not_make_samples_of_one_call(tmp_path: Path) -> None:
@@ -328,15 +296,8 @@ def test_a_slow_first_call_does_not_make_samples_of_one_call(tmp_path: Path) -> 
 
     How much longer is the machine's: the worker finds its batch by how long a call takes, and tells 5 us of each.
     """
-    record = measure.run(
-        [1, 2, 3],
-        codecs=("json:node", "json:stdlib"),
-        media=("memory",),
-        time_s=6,
-        quick=True,
-        workers={"node": shlex.join(command(tmp_path, "slow first"))},
-    ).record
-    case = next(one for one in record["cases"] if one["labels"]["codec"] == "json:node")
+    record = measured(tmp_path, {"json:node-slow": "slow first"}, "memory", [1, 2, 3])
+    case = cases_of(record)["json:node-slow"]
     assert case["launches"], case["reason"]
     walls = [
         wall
@@ -347,13 +308,24 @@ def test_a_slow_first_call_does_not_make_samples_of_one_call(tmp_path: Path) -> 
     assert min(walls) >= TARGET_NS / 2, sorted(walls)
 
 
-@pytest.mark.parametrize("how", ["no samples", "empty", "no wall"])
-def test_the_kit_tells_it_and_goes_on(tmp_path: Path, how: str) -> None:
-    found = list(check_worker(command(tmp_path, how)))
-    failed = [one for one in found if one.status == "failed"]
-    assert failed
-    assert found[-1].status in ("ok", "failed", "not offered")
-    assert json.dumps([one.why for one in failed])
+def test_a_transfer_without_form_costs_its_case(tmp_path: Path) -> None:
+    """The span is of the stamps of both ends: without them there is nothing to rank; clocks may be lacking."""
+    ways = {codec: how for codec, (how, _) in STREAMS.items()} | {"json:node-no-clock": f"lacks {EVERY}"}
+    cases = cases_of(measured(tmp_path, ways, "tcp"))
+    for codec in ("json:stdlib", "json:node-no-clock"):
+        assert (cases[codec]["status"], bool(cases[codec]["launches"])) == ("ok", True), cases[codec][
+            "reason"
+        ]
+    for codec, (_, said) in STREAMS.items():
+        assert cases[codec]["status"] == "error", codec
+        assert said in cases[codec]["reason"], codec
+
+
+def test_the_kit_tells_it_and_goes_on(tmp_path: Path) -> None:
+    found = check_worker(command(tmp_path, {"json:node": "no samples"}))
+    failed = next(one for one in found if one.status == "failed")
+    assert json.dumps(failed.why)
+    assert next(found).status in ("ok", "failed", "not offered")
 
 
 _SOUND = {"id": "json:x", "library": "x", "version": "1", "kinds": ["document"], "media": ["memory"],
@@ -375,14 +347,14 @@ _SOUND = {"id": "json:x", "library": "x", "version": "1", "kinds": ["document"],
     ],
 )
 def test_a_wrong_hello_is_a_failed_check(tmp_path: Path, wrong: dict[str, Any], said: str) -> None:
-    how = json.dumps({"op": "hello", "with": wrong})
-    first = next(check_worker(command(tmp_path, how)))
+    ways = {"*": {"op": "hello", "with": wrong}, "json:node": ""}
+    first = next(check_worker(command(tmp_path, ways)))
     assert (first.name, first.status) == (("hello", "failed") if said else ("hello", "ok"))
     assert said in first.why
 
 
 def test_a_sound_codec_beside_a_wrong_one_is_checked(tmp_path: Path) -> None:
     """The list is wrong, and the other checks go on with what is right in it."""
-    how = json.dumps({"op": "hello", "with": {"codecs": [None, {**_SOUND, "id": "json:node"}]}})
-    found = itertools.islice(check_worker(command(tmp_path, how)), 2)
+    fault = {"op": "hello", "with": {"codecs": [None, {**_SOUND, "id": "json:node"}]}}
+    found = itertools.islice(check_worker(command(tmp_path, {"*": fault, "json:node": ""})), 2)
     assert [(one.name, one.status) for one in found] == [("hello", "failed"), ("errors are replies", "ok")]

@@ -26,8 +26,6 @@ def seen(value):
     if isinstance(value, float):
         if how == "15 digits":
             return float(f"{value:.15g}")
-        if how == "zero":
-            return value + 0.0
         if how == "whole" and value == int(value) and str(value) != "-0.0":
             return int(value)
     if how == "doubles" and type(value) is int and abs(value) > 2**53:
@@ -44,8 +42,8 @@ load = ops.Ops.op_load
 def op_load(self, request):
     with open(request["path"]) as file:
         large = str(2**53 + 1) in file.read()
-    if large and how.startswith("refuses"):
-        raise Unsupported("no such numbers") if how == "refuses, as not offered" else OverflowError("no such numbers")
+    if large and how == "refuses":
+        raise Unsupported("no such numbers")
     if large and how == "dies":
         import os
         os._exit(3)
@@ -61,24 +59,23 @@ main()
     [
         ("nothing", ""),
         ("15 digits", "the last bit: 0.30000000000000004 was loaded, 0.3 came back: verdict same"),
-        ("zero", "a zero's sign: -0.0 was loaded, 0.0 came back: verdict same"),
         ("true", "true: True was loaded, 1 came back: verdict same"),
         ("order", "the order of names: "),
         ("whole", "a whole number: 1 was loaded, 1.0 came back: verdict same"),
         ("doubles", "above 2^53: 9007199254740993 was loaded, 9007199254740992 came back: verdict same"),
         ("equal", "a zero's sign: "),
         ("refuses", ""),  # a language without such numbers may say so: there is nothing to hold apart
-        ("refuses, as not offered", ""),
         ("dies", "WorkerError: exited with code 3"),
     ],
 )
 def test_a_comparison_that_overlooks_something_is_told_so(tmp_path: Path, how: str, said: str) -> None:
     path = tmp_path / "worker.py"
     path.write_text(_WORKER)
-    checks = ("verify tells the same", "verify finds a difference", "verify is exact")
+    others = ("verify tells the same", "verify finds a difference") if not said else ()
+    checks = (*others, "verify is exact")
     found = {
         one.name: one for one in check_worker([sys.executable, str(path), how], "json:stdlib", only=checks)
     }
-    assert [found[name].status for name in checks[:2]] == ["ok", "ok"]
+    assert {found[name].status for name in others} <= {"ok"}
     exact = found["verify is exact"]
     assert (exact.status, exact.why.startswith(said)) == ("failed" if said else "ok", True), exact.why

@@ -12,9 +12,9 @@ import threading
 import time
 from pathlib import Path
 
-import msgpack
 import pytest
-from message_places import paired, raw_peer
+from support.capabilities import need_module, unavailable
+from support.message_connections import paired, raw_peer
 
 import tare
 from tare.messages import EndOfStream
@@ -70,7 +70,7 @@ def test_r06_writing_to_who_is_gone() -> None:
 
 
 def test_r07_pieces_cost_no_more_than_one() -> None:
-    data = msgpack.packb([{"a": n, "b": "text" * 3} for n in range(40_000)])
+    data = need_module("msgpack").packb([{"a": n, "b": "text" * 3} for n in range(40_000)])
     pieces = 100
 
     def fed(count: int) -> float:
@@ -118,14 +118,14 @@ def test_r08_one_by_one_costs_little_more_than_all() -> None:
 
 
 def test_r02_reads_are_as_large_as_asked(tmp_path: Path) -> None:
-    strace = Path("/proc/self/io")
-    if not strace.exists():
-        pytest.skip("no /proc/self/io to count reads by")
+    counted = Path("/proc/self/io")
+    if not counted.exists():
+        unavailable("no /proc/self/io to count reads by")
 
     def reads(size: int) -> int:
         def count() -> int:
             return int(
-                next(line for line in strace.read_text().splitlines() if line.startswith("syscr")).split()[1]
+                next(line for line in counted.read_text().splitlines() if line.startswith("syscr")).split()[1]
             )
 
         with raw_peer("raw", read_size=size) as (sock, conn):

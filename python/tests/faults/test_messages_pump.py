@@ -12,8 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.capabilities import need_linux
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+@pytest.fixture(autouse=True)
+def _linux() -> None:
+    need_linux("/proc/self/status")
+
 
 MIB = int(os.environ.get("TARE_PUMP_MIB", "160"))
 PATIENCE_S = 60 + MIB / 20

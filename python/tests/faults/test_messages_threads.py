@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import shutil
 import signal
 import socket
 import ssl
@@ -18,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
-from message_places import certificate
+from support.message_connections import certificate
 
 import tare
 
@@ -153,7 +151,6 @@ def test_a_flood_that_holds_no_message_is_given_up_in_time(framing: str) -> None
 
 
 def test_a_flood_under_tls_is_given_up_in_time(tmp_path: Path) -> None:
-    need(shutil.which("openssl"), "the command openssl is not installed")
     papers = certificate(tmp_path, "server.test")
     serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     serving.load_cert_chain(*papers)

@@ -1,6 +1,6 @@
 """A run killed at any point and resumed ends where an uninterrupted one ends.
 
-Three points are tried by default; ``TARE_KILLS=50`` tries fifty, as measure's method asks before a release.
+Two points are tried by default, fifty by ``make soak``, as measure's method asks before a release.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.soak import count, scaled
 
 PLANTED = Path(__file__).parent / "planted_formats"
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
@@ -26,7 +27,7 @@ CODECS = (
     "planted:leave",
     "planted:refuse",
 )
-KILLS = int(os.environ.get("TARE_KILLS", "3"))
+KILLS = scaled(2, 50)
 TIME_S = 6
 LATEST_S = TIME_S + 2.0  # a kill may come when the run has ended, which must do no harm either
 
@@ -97,6 +98,7 @@ def test_a_run_killed_at_a_random_point_resumes_to_the_whole(
     # Equal strata, so that few points too lie early, in the middle and late.
     after_s = LATEST_S * (point + random.Random(point).random()) / KILLS
     _run(folder, kill_after_s=after_s)
+    count("kills", 1)
     journal = folder / "r.tare.jsonl"
     lines = journal.read_bytes().splitlines() if journal.exists() else []
     kept = sum(b'"launch"' in line and b"codec=copy|" in line for line in lines)  # the last of each launch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_end
 
 PLANTED = Path(__file__).parent / "planted_formats"
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
+# As the command does it, but that it waits 8 s for a codec that hangs, and not 30.
+RUN = """
+import json, sys
+from tare import measure
+from tare.measure.plan import Plan
+measure.run(sys.argv[1], plan=Plan.from_dict(json.loads(sys.argv[2])), out=sys.argv[3], deadline_s=8)
+"""
 # Each with the status that its case must end in, and a word of the reason that must be given.
 FAULTS = {
     "nothing": ("unproven", "no data came back"),
@@ -50,24 +56,14 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run over every planted fault, and what it left in its temporary folder."""
     folder = tmp_path_factory.mktemp("faulty")
     data = folder / "data.json"
-    data.write_text(json.dumps([{"n": i, "t": "x" * (i % 7)} for i in range(2000)]))
-    codecs = [word for name in FAULTS for word in ("--codec", f"planted:{name}")]
+    data.write_text(json.dumps([{"n": i, "t": "x" * (i % 7)} for i in range(500)]))
+    block = {"dataset": ["d"], "codec": ["json:orjson", *(f"planted:{name}" for name in FAULTS)]}
+    few = {"launches": 1, "rounds": 1, "deadline_s": 8}
+    plan = {"plan": 1, "name": "faults", "statistics": few, "block": [block | {"medium": ["memory"]}]}
     scratch = folder / "scratch"
     scratch.mkdir()
     done = subprocess.run(
-        [
-            *TARE,
-            "measure",
-            str(data),
-            "--time",
-            "40s",
-            "--out",
-            str(folder / "r.tare.json"),
-            "--quiet",
-            "--codec",
-            "json:orjson",
-            *codecs,
-        ],
+        [sys.executable, "-c", RUN, str(data), json.dumps(plan), str(folder / "r.tare.json")],
         env=_environment(scratch),
         capture_output=True,
         text=True,
@@ -121,7 +117,7 @@ def test_sleeping_is_told_from_working(faulty: dict[str, Any]) -> None:
 
 @one_run
 def test_the_run_itself_is_well(faulty: dict[str, Any]) -> None:
-    """Failed codecs are results: exit code 0, a verdict, nothing left behind."""
+    """Failed codecs are results: no exception, a verdict, nothing left behind."""
     assert faulty["done"].returncode == 0, faulty["done"].stderr
     assert "Traceback" not in faulty["done"].stderr
     assert faulty["record"]["derived"]["headline"]["codec"] is not None
@@ -190,17 +186,13 @@ def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) ->
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize(
-    "words", [("--codec", "json:p*"), ("--codec", "json:perl"), ("--not", "json:perl-x")]
-)
+@pytest.mark.parametrize("words", [("--codec", "json:p*"), ("--not", "json:perl-x")])
 def test_interrupt_is_heeded_while_a_language_is_asked(tmp_path: Path, words: tuple[str, str]) -> None:
     """It may build its worker first: nobody waits for it, and it does not live on."""
     begun = tmp_path / "begun"
     process, out = _start(tmp_path, "--worker", _silent(begun), *words, "--time", "60s")
     _until_written(begun)
-    asked = time.monotonic()
     _, errors, record = _interrupted(process, out)
-    assert time.monotonic() - asked < 10
     assert record["cases"] == []
     assert "Traceback" not in errors
     assert not Path(f"/proc/{begun.read_text().strip()}").exists()
@@ -222,8 +214,8 @@ def test_interrupt_is_heeded_while_a_dry_run_asks_a_language(tmp_path: Path) -> 
 
 def test_interrupt_ends_an_exchange_with_its_record_and_verdict(tmp_path: Path) -> None:
     """Ctrl-C while a codec writes: the figures are all there, and so is what was not tried."""
-    need(shutil.which("R") is not None, "R is not installed")
-    process, out = _start(tmp_path, "--codec", "json:orjson", "--time", "6s", "--exchange")
+    need_end("json", language="r")
+    process, out = _start(tmp_path, "--codec", "json:orjson", "--time", "2s", "--exchange")
     _until(process, "exchange", 1)
     shown, _, record = _interrupted(process, out)
     pairs = record["fidelity"]["exchange"]["json"]["pairs"].values()
@@ -233,83 +225,45 @@ def test_interrupt_ends_an_exchange_with_its_record_and_verdict(tmp_path: Path) 
     assert "not tried: interrupted" in shown
 
 
+def _run(tmp_path: Path, *words: str) -> str:
+    """Return what a command prints that ends well."""
+    done = subprocess.run(
+        [*TARE, *words], env=_environment(tmp_path), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: Path) -> None:
-    """After kill -9 the journal holds every finished launch; --resume uses them."""
-    process, out = _start(tmp_path, "--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s")
-    _until(process, "weigh", 1)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
-    journal = Path(f"{out}l")
-    assert journal.exists()
-    shown = subprocess.run(
-        [*TARE, "report", str(journal)],
-        env=_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert shown.returncode == 0, shown.stderr
-    assert "json:orjson" in shown.stdout
-    again = subprocess.run(
-        [
-            *TARE,
-            "measure",
-            str(tmp_path / "data.json"),
-            "--resume",
-            str(journal),
-            "--out",
-            str(out),
-            "--codec",
-            "json:orjson",
-            "--codec",
-            "json:stdlib",
-            "--time",
-            "12s",
-            "--quiet",
-        ],
-        env=_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert again.returncode == 0, again.stderr
-    record = json.loads(out.read_text())
-    assert record["resumed"]["used"] >= 1
-    assert record["derived"]["headline"]["codec"] is not None
+    """After kill -9 the journal holds every finished launch; --resume uses them, after a second kill too.
 
-
-def test_a_resumed_run_that_is_killed_again_loses_nothing(tmp_path: Path) -> None:
-    """The journal that is resumed goes only when the new one of its name holds what was taken over."""
-    codecs = ("--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s")
-    process, out = _start(tmp_path, *codecs)
+    One of the codecs ends its process, which is a result and no error of the command.
+    """
+    codecs = ("--codec", "json:orjson", "--codec", "json:stdlib", "--codec", "planted:leave")
+    process, out = _start(tmp_path, *codecs, "--time", "60s")
     _until(process, "weigh", 2)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
+    assert list(tmp_path.glob("tare-run-*")), "copies of the user's data"
     journal = Path(f"{out}l")
-    before = journal.read_bytes().count(b'"launch"')
-    again, _ = _start(tmp_path, *codecs, "--resume", str(journal))
+    assert b'"launch"' in journal.read_bytes()
+    assert "json:orjson" in _run(tmp_path, "report", str(journal))
+
+    # The journal that is resumed goes only when the new one of its name holds what was taken over.
+    again, _ = _start(tmp_path, *codecs, "--time", "60s", "--resume", str(journal))
     _until(again, "screen")
     os.killpg(again.pid, signal.SIGKILL)
     again.communicate(timeout=60)
     weighed = [
         line for line in journal.read_bytes().splitlines() if b'"launch"' in line and b"size=1|" in line
     ]
-    assert before > 0
     assert len(weighed) >= 4, "both codecs, the twin and the floor of a whole launch"
 
-
-def test_what_a_killed_run_left_is_gone_after_the_next(tmp_path: Path) -> None:
-    """Copies of the user's data do not stay in the folder for temporary files."""
-    process, _ = _start(tmp_path, "--codec", "json:orjson", "--time", "60s")
-    _until(process, "weigh", 1)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
-    left = list(tmp_path.glob("tare-run-*"))
-    assert left
-    next_, _ = _start(tmp_path, "--codec", "json:orjson", "--time", "4s")
-    next_.communicate(timeout=100)
+    more = ("--resume", str(journal), "--out", str(out), "--time", "4s", "--quiet")
+    _run(tmp_path, "measure", str(tmp_path / "data.json"), *codecs, *more)
+    record = json.loads(out.read_text())
+    assert record["resumed"]["used"] >= 1
+    assert record["derived"]["headline"]["codec"] is not None
     assert [path for path in tmp_path.iterdir() if path.name.startswith(("tare-", ".tare-"))] == []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.capabilities import need_codec
 
 import tare
 from tare import r, scale
@@ -182,6 +183,7 @@ def test_what_another_library_of_parquet_makes_text_of_is_refused(
     tmp_path: Path, how: dict[str, Any]
 ) -> None:
     """Arrow keeps every type of its own in Parquet. fastparquet makes JSON text of structs."""
+    need_codec("parquet:fastparquet")
     rows = [{"a": n, "t": "x" * 50} for n in range(4000)]
     in_batches(tmp_path / "a.arrow", pa.table({"k": [n % 2 for n in range(4000)], "l": pa.array(rows)}))
     source, codec = str(tmp_path / "a.arrow"), "parquet:fastparquet"
@@ -205,6 +207,7 @@ def test_what_another_library_of_parquet_makes_text_of_is_refused(
 def test_types_that_another_library_changes_are_told_of_parts(
     tmp_path: Path, codec: str, name: str, told: set[str]
 ) -> None:
+    need_codec(codec)
     held = {
         "h": pa.array([1.5] * 400, pa.float16()),
         "t": pa.array(["x"] * 400),
@@ -222,6 +225,7 @@ def test_types_that_another_library_changes_are_told_of_parts(
 @pytest.mark.usefixtures("large")
 def test_numbers_that_are_none_are_refused_of_large_parts(tmp_path: Path, codec: str) -> None:
     """Each library that writes null for them is known."""
+    need_codec(codec)
     in_batches(tmp_path / "a.arrow", pa.table({"x": [float("nan")] * 400, "k": list(range(400))}))
     how: dict[str, Any] = {"split": 2000, "options": {"columns": "x,k"}}  # rows, not documents
     report = scale.convert(str(tmp_path / "a.arrow"), str(tmp_path / "out"), to=codec, **how, **HOW)

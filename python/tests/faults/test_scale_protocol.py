@@ -15,9 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from conftest import need
-from dying import end_at_step, tree
 from pyarrow import parquet
+from support.capabilities import need, need_command, need_root
+from support.commands import invoke
+from support.crashes import end_at_step, some_steps, tree
+from support.soak import scaled
 
 from tare import scale
 from tare.cli.plan import command
@@ -53,7 +55,7 @@ def test_a_death_at_every_step_loses_nothing(tmp_path: Path) -> None:
     assert scale.run(expected_plan, executor="inline").ok
     expected = tree(tmp_path / "expected")
     deaths = 0
-    for number in range(200):
+    for number in some_steps():
         plan = planned(tmp_path, f"out{number}")
         unit = next(plan.units())
         pid = os.fork()
@@ -71,7 +73,7 @@ def test_a_death_at_every_step_loses_nothing(tmp_path: Path) -> None:
         assert not list((tmp_path / f"out{number}" / ".tare" / "writing").iterdir())
         if not died:
             break
-    assert deaths >= 5
+    assert deaths >= scaled(2, 5)
 
 
 @pytest.mark.parametrize("changed", [False, True])
@@ -80,7 +82,7 @@ def test_a_death_at_every_step_of_a_run_takes_nothing_for_another_s(tmp_path: Pa
     where = source(tmp_path / "in", 2)
     sources = {path: path.read_text() for path in where.iterdir()}
     deaths = 0
-    for number in range(200):
+    for number in some_steps():
         out = tmp_path / f"out{number}"
         out.mkdir()
         (out / "f1.parquet").write_bytes(b"mine")
@@ -111,7 +113,7 @@ def test_a_death_at_every_step_of_a_run_takes_nothing_for_another_s(tmp_path: Pa
             path.write_text(text)
         if not died:
             break
-    assert deaths >= 20
+    assert deaths >= scaled(5, 20)
 
 
 _TWICE = """
@@ -128,7 +130,7 @@ for unit in plan.units():
 
 def test_two_processes_at_one_unit(tmp_path: Path) -> None:
     """One output, one receipt, whoever was first."""
-    plan = planned(tmp_path, count=60)
+    plan = planned(tmp_path, count=scaled(12, 60))
     both = [
         subprocess.Popen(
             [sys.executable, "-c", _TWICE, plan.path],
@@ -161,7 +163,8 @@ def test_two_processes_at_one_unit(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Path:
-    need(os.geteuid() == 0, "mounting a small disk needs root")
+    need_root()
+    need_command("mount", "umount")
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], check=False)
@@ -208,8 +211,7 @@ def test_the_command_says_in_words_what_takes_nothing(tmp_path: Path, small_disk
     scale.plan_convert(str(folder), str(out), to="parquet", path=plan)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     for words in (("convert", str(folder), str(out), "--to", "parquet"), ("run", str(plan))):
-        command = [sys.executable, "-c", "from tare.cli import main; main()", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = invoke(*words, cwd=tmp_path)
         assert done.returncode == 4, done.stderr
         assert f"tare: {out}: its disk is read-only; name another place" in done.stderr
         assert "Errno" not in done.stderr
@@ -234,7 +236,7 @@ def test_a_busy_host_is_measured_if_the_plan_says_so(
     (tmp_path / "a.json").write_text('[{"x": 1}]')
     path = tmp_path / "plan.jsonl"
     line = (
-        f"measure {tmp_path}/a.json {tmp_path}/o --codec json:orjson --seconds 3 -o {path}{' --busy' * busy}"
+        f"measure {tmp_path}/a.json {tmp_path}/o --codec json:orjson --seconds 2 -o {path}{' --busy' * busy}"
     )
     assert CliRunner().invoke(command, line.split()).exit_code == 0
     monkeypatch.setattr("os.getloadavg", lambda: (1000.0, 0.0, 0.0))
@@ -316,49 +318,49 @@ def test_a_source_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pyt
     assert sorted(tree(tmp_path / "out")) == ["f0.parquet", "f2.parquet"]
 
 
-def test_one_bad_file_of_a_thousand(tmp_path: Path) -> None:
+def test_one_bad_file_of_a_hundred(tmp_path: Path) -> None:
     """It is named, with the byte; the others are done."""
     folder = tmp_path / "in"
     folder.mkdir()
-    for n in range(1000):
-        (folder / f"{n:03}.ndjson").write_text(f'{{"a": {n}}}\n')
-    (folder / "500.ndjson").write_text('{"a": 1}\n{"a": ]}\n')
+    for n in range(100):
+        (folder / f"{n:02}.ndjson").write_text(f'{{"a": {n}}}\n')
+    (folder / "50.ndjson").write_text('{"a": 1}\n{"a": ]}\n')
     report = scale.run(
         scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet"), executor="local:2"
     )
-    assert (report.done, report.failed, report.exit_code) == (999, 1, 1)
+    assert (report.done, report.failed, report.exit_code) == (99, 1, 1)
     error = report.failures[0]["error"]
     assert error["class"] == "input"
-    assert "500.ndjson" in error["message"]
+    assert "50.ndjson" in error["message"]
     assert type(error["offset"]) is int or "line 2" in error["message"]
-    assert len(tree(tmp_path / "out")) == 999
+    assert len(tree(tmp_path / "out")) == 99
     again = scale.run(scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet"), executor="inline")
-    assert (again.done, again.skipped, again.failed) == (0, 999, 1)
+    assert (again.done, again.skipped, again.failed) == (0, 99, 1)
 
 
 def test_each_bad_file_of_a_group_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are grouped; one that fails costs none of its group, and each is told with its reason."""
-    monkeypatch.setattr(convert, "_GROUPED_FROM", 2000)
+    monkeypatch.setattr(convert, "_GROUPED_FROM", 200)
     folder = tmp_path / "in"
     folder.mkdir()
-    for n in range(2100):
-        (folder / f"{n:04}.ndjson").write_text(f'{{"a": {n}}}\n')
-    bad = ("0500", "0501", "1900")
+    for n in range(210):
+        (folder / f"{n:03}.ndjson").write_text(f'{{"a": {n}}}\n')
+    bad = ("050", "051", "190")
     for name in bad:
         (folder / f"{name}.ndjson").write_text('{"a": ]}\n')
     report = scale.convert(str(folder), str(tmp_path / "out"), to="parquet", executor="local:2")
-    assert report.done < 120
-    assert (report.files, report.files_failed, report.exit_code) == (2097, 3, 1)
-    assert len(tree(tmp_path / "out")) == 2097
+    assert report.done < 40
+    assert (report.files, report.files_failed, report.exit_code) == (207, 3, 1)
+    assert len(tree(tmp_path / "out")) == 207
     status = scale.status(str(tmp_path / "out"))
-    assert [status[f"inputs{one}"] for one in ("", "_done", "_failed", "_missing")] == [2100, 2097, 3, 0]
+    assert [status[f"inputs{one}"] for one in ("", "_done", "_failed", "_missing")] == [210, 207, 3, 0]
     (group,) = grouped(report.failures)
     assert (group["class"], group["count"]) == ("input", 3)
     assert [name for name in bad if any(f"{name}.ndjson" in said for said in group["examples"])] == [*bad]
     for name in bad:
         (folder / f"{name}.ndjson").write_text('{"a": 1}\n')
     assert scale.convert(str(folder), str(tmp_path / "out"), to="parquet", executor="local:2").ok
-    assert len(tree(tmp_path / "out")) == 2100
+    assert len(tree(tmp_path / "out")) == 210
 
 
 def test_a_new_file_among_many_changes_its_group_alone(
@@ -367,23 +369,23 @@ def test_a_new_file_among_many_changes_its_group_alone(
     monkeypatch.setattr(convert, "_GROUPED_FROM", 200)
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
-    for n in range(600):
-        (folder / f"{n:04}.ndjson").write_text(f'{{"a": {n}}}\n')
+    for n in range(250):
+        (folder / f"{n:03}.ndjson").write_text(f'{{"a": {n}}}\n')
     given: dict[str, Any] = {"to": "ndjson", "executor": "inline"}
     first = scale.convert(str(folder), str(out), **given)
-    assert 10 < first.done < 40
+    assert 4 < first.done < 40
     before = tree(out)
-    (folder / "0300b.ndjson").write_text('{"a": "new"}\n')
+    (folder / "100b.ndjson").write_text('{"a": "new"}\n')
     second = scale.convert(str(folder), str(out), **given)
     assert (second.done, second.skipped, second.superseded) == (1, first.done - 1, 0)
-    assert second.files < 200
-    assert {name: hash for name, hash in tree(out).items() if name != "0300b.ndjson"} == before
-    (folder / "0300b.ndjson").unlink()
+    assert second.files < 100
+    assert {name: hash for name, hash in tree(out).items() if name != "100b.ndjson"} == before
+    (folder / "100b.ndjson").unlink()
     third = scale.convert(str(folder), str(out), **given)
     # What a source gave that is gone stays, as it does where each file is a unit; and it stays known.
     assert (third.failed, third.superseded) == (0, 0)
-    assert tree(out).keys() == before.keys() | {"0300b.ndjson"}
-    assert "0300b.ndjson" in (out / ".tare" / "manifest.json").read_text()
+    assert tree(out).keys() == before.keys() | {"100b.ndjson"}
+    assert "100b.ndjson" in (out / ".tare" / "manifest.json").read_text()
     assert scale.convert(str(folder), str(out), **given).done == 0
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from scale_folders import convert, lines, rows, tree
+from support.scale_folders import convert, lines, rows, tree
 
 import tare
 from tare import scale

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dying import end_at_step
+from support.crashes import end_at_step
 
 from tare import scale
 from tare.scale import preflight, temporary

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.worker_requests import DEADLINE_S
 
 from tare.errors import WorkerError
 from tare.measure.driver import Worker
 
 PLANTED = (sys.executable, str(Path(__file__).parent / "planted_worker.py"))
 VALUE = list(range(1000))
-GENEROUS_S = 60.0
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def planted(tmp_path: Path) -> Iterator[Callable[..., Worker]]:
         path.write_text(json.dumps(value))
         worker = Worker("planted", PLANTED, workdir=tmp_path, **options)
         workers.append(worker)
-        worker.request("load", deadline_s=GENEROUS_S, path=str(path), **{"as": "json"}, kind="document")
+        worker.request("load", deadline_s=DEADLINE_S, path=str(path), **{"as": "json"}, kind="document")
         return worker
 
     yield start
@@ -38,12 +38,12 @@ def planted(tmp_path: Path) -> Iterator[Callable[..., Worker]]:
     assert list(tmp_path.glob("tare-run-*/worker-*")) == []
 
 
-def prepare(worker: Worker, library: str, *, deadline_s: float = GENEROUS_S) -> dict[str, object]:
+def prepare(worker: Worker, library: str, *, deadline_s: float = DEADLINE_S) -> dict[str, object]:
     return worker.request("prepare", deadline_s=deadline_s, codec=f"planted:{library}")
 
 
 def decode(worker: Worker, **fields: object) -> dict[str, object]:
-    return worker.request("run", deadline_s=GENEROUS_S, what="decode", batch=1, **fields)
+    return worker.request("run", deadline_s=DEADLINE_S, what="decode", batch=1, **fields)
 
 
 def fails(worker: Worker, library: str, **options: float) -> WorkerError:
@@ -57,7 +57,7 @@ def test_an_honest_codec_is_measured_and_proven(planted):
     worker = planted()
     assert prepare(worker, "honest")["items"] == 1000
     assert decode(worker)["items"] == 1000
-    assert worker.request("verify", deadline_s=GENEROUS_S)["verdict"] == "same"
+    assert worker.request("verify", deadline_s=DEADLINE_S)["verdict"] == "same"
 
 
 def test_a_decode_that_returns_nothing_has_no_items(planted):
@@ -65,7 +65,7 @@ def test_a_decode_that_returns_nothing_has_no_items(planted):
     worker = planted()
     assert prepare(worker, "nothing")["items"] == 0
     assert decode(worker)["items"] == 0
-    assert worker.request("verify", deadline_s=GENEROUS_S)["verdict"] != "same"
+    assert worker.request("verify", deadline_s=DEADLINE_S)["verdict"] != "same"
 
 
 def test_a_lazy_decode_has_no_items(planted):
@@ -73,14 +73,14 @@ def test_a_lazy_decode_has_no_items(planted):
     worker = planted()
     assert prepare(worker, "lazy")["items"] != 1000
     assert decode(worker)["items"] != 1000
-    assert worker.request("verify", deadline_s=GENEROUS_S)["verdict"] != "same"
+    assert worker.request("verify", deadline_s=DEADLINE_S)["verdict"] != "same"
 
 
 def test_a_decode_that_swallows_its_error_has_no_items(planted):
     """The published CSV case: an undefined connection read in no time at all."""
     worker = planted()
     assert prepare(worker, "swallow")["items"] == 0
-    found = worker.request("verify", deadline_s=GENEROUS_S)
+    found = worker.request("verify", deadline_s=DEADLINE_S)
     assert (found["verdict"] != "same", found["items_in"], found["items_out"]) == (True, 1000, 0)
 
 
@@ -88,7 +88,7 @@ def test_one_changed_value_in_a_million_is_found(planted):
     """All items came back; only verify knows that one is another."""
     worker = planted(list(range(1_000_000)))
     assert prepare(worker, "change")["items"] == 1_000_000
-    found = worker.request("verify", deadline_s=GENEROUS_S)
+    found = worker.request("verify", deadline_s=DEADLINE_S)
     assert found["verdict"] == "lossy"
     assert [change["count"] for change in found["changes"]] == [1]
 
@@ -204,7 +204,7 @@ def test_faults_have_different_types(planted):
     types = {}
     for library in ("hang", "hog", "exit", "kill", "raise", "refuse"):
         types[library] = fails(
-            planted(memory_limit=2 << 30), library, deadline_s=limits.get(library, GENEROUS_S)
+            planted(memory_limit=2 << 30), library, deadline_s=limits.get(library, DEADLINE_S)
         ).type
     assert len(set(types.values())) == len(types), types
 

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planted_truth import Planted
-from simulate import synthetic_record
+from support.planted_codecs import Planted
+from support.soak import scaled
+from support.synthetic_records import synthetic_record
 
 from tare.measure.analysis import analyse
 from tare.measure.cost import PROFILES, crossing
 from tare.measure.recommend import choose, gather
+
+pytestmark = pytest.mark.xdist_group("simulated runs")  # they are made once
 
 TRUTH = (
     Planted("json:stdlib", 40, 30, 0.5),
     *(Planted(f"same:as{i}", 40, 30, 0.5) for i in range(4)),
     *(Planted(f"f{i}:l", 40 * (1 + i / 9), 30 * (1 + i / 7), 0.5 - i / 30) for i in range(1, 9)),
 )
-RUNS = 20
+RUNS = scaled(8, 20)
 NOISE = {
     "quiet": {"launch_sd": 0.003, "noise_sd": 0.005, "preempted": 0.02},
     "loaded": {"launch_sd": 0.03, "noise_sd": 0.05, "preempted": 0.3},

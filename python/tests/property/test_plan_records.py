@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import simulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import synthetic_records
 
 from tare.errors import RecordError
 from tare.measure.journal import Journal, parse_journal
@@ -19,7 +19,7 @@ from tare.measure.record import encode_record, parse_record
 @lru_cache
 def small() -> bytes:
     """A small record as bytes."""
-    record = simulate.synthetic_record(launches=1, rounds=2, growth=False, derived=False)
+    record = synthetic_records.synthetic_record(launches=1, rounds=2, growth=False, derived=False)
     record["cases"] = record["cases"][:3]
     return encode_record(record)
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted_truth import Planted
-from simulate import synthetic_record
+from support import soak
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
 
 from tare.measure.analysis import Figure
 from tare.measure.cost import wins
@@ -49,7 +50,7 @@ def odds(costs, ranges, seed):
     return wins(draws)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=soak.scaled(20, 40), deadline=None)
 @given(
     st.lists(st.floats(1.0, 1.6), min_size=1, max_size=4),
     st.floats(0.0, 0.5),
@@ -66,7 +67,7 @@ def test_a_wider_range_makes_no_odds_more_extreme(steps, below, above, wider):
     assert best[1] <= best[0] + 0.03
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=soak.scaled(20, 40), deadline=None)
 @given(st.floats(1.02, 1.6), st.floats(0.05, 0.5), st.floats(1.2, 4.0), st.integers(0, 1))
 def test_one_wide_prediction_is_enough_for_milder_odds(step, width, wider, which):
     """It does not matter whether the best one or the other is less sure."""
@@ -79,7 +80,7 @@ def test_one_wide_prediction_is_enough_for_milder_odds(step, width, wider, which
     assert best[1] >= 0.5 - 0.03
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=soak.scaled(30, 60), deadline=None)
 @given(st.floats(0.1, 1.0), st.floats(1.0, 10.0), st.integers(0, 1000))
 def test_draws_lie_within_the_range_and_around_the_prediction(down, up, seed):
     """Half of them on each side of it, however lopsided the range is."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.soak import scaled
 
 from tare import r
 from tare.codec import Codec
@@ -35,7 +36,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=60)
+@settings(max_examples=scaled(20, 60))
 @given(value=st.dictionaries(NAMES, DOCUMENTS, min_size=1, max_size=4))
 def test_documents(format: str, value: dict[str, Any]) -> None:
     """A document, whatever its shape, is the same again, to the type of each scalar."""
@@ -45,7 +46,7 @@ def test_documents(format: str, value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("format", [*FORMATS[:4], "fst"])
-@settings(max_examples=40)
+@settings(max_examples=scaled(13, 40))
 @given(data=st.data(), rows=st.integers(0, 30))
 def test_tables(format: str, data: st.DataObject, rows: int) -> None:
     """A table's columns have their types, nulls and values, NaN beside null."""
@@ -66,7 +67,7 @@ def test_tables(format: str, data: st.DataObject, rows: int) -> None:
     assert not [loss for loss in lost if not loss.is_information]
 
 
-@settings(max_examples=80)
+@settings(max_examples=scaled(26, 80))
 @given(value=st.dictionaries(NAMES, DOCUMENTS, max_size=4))
 def test_objects_are_the_same_bytes(value: dict[str, Any]) -> None:
     """Reading and writing an object gives the bytes again, through every format that holds all objects."""
@@ -79,7 +80,7 @@ def test_objects_are_the_same_bytes(value: dict[str, Any]) -> None:
         assert one.identical(again)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(20, 60))
 @given(value=DOCUMENTS, cut=st.floats(0, 1, exclude_max=True))
 def test_what_is_cut_is_an_error(value: Any, cut: float) -> None:
     """Anywhere."""

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.soak import scaled
 
 from tare.datasets import sampling
 from tare.errors import UsageError
@@ -47,7 +48,7 @@ def test_a_long_list_keeps_whole_items(data, size, seed):
         assert all(any(item is other for other in data) for item in part)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(30, 60))
 @given(data=st.dictionaries(st.text(max_size=3), DOCUMENTS, max_size=5), size=SIZES, seed=st.integers(0, 3))
 def test_a_map_keeps_its_keys_and_types(data, size, seed):
     """Structure stays: the same keys and types, and no list grows; the source is not changed."""

@@ -115,15 +115,15 @@ def test_usual_files_go_in_blocks(folder: Path) -> None:
     """What makes the other tests say something: of tables without surprises none goes the old way."""
     rows = [
         {"a": n, "b": None if n % 3 else n / 2, "c": "x" * (n % 5), "d": {"x": n, "y": [True]}}
-        for n in range(500)
+        for n in range(200)
     ]
     text = "".join(json.dumps(row) + "\n" for row in rows).encode()
     for small in (True, False):
-        done, ours, (told, theirs) = both(folder, text, 10_000 if small else 100, "parquet", small=small)
+        done, ours, (told, theirs) = both(folder, text, 4_000 if small else 100, "parquet", small=small)
         assert done is not None
         assert ours is not None
         assert ours.equals(theirs)
-        assert told.rows == done.rows == 500
+        assert told.rows == done.rows == 200
     late = text + b'{"e": "late", "a": 0.5}\n'
     done, ours, (_, theirs) = both(folder, late, 100, "parquet", small=False)
     assert done is not None

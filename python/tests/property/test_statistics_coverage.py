@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support.soak import scaled
 
 from tare.measure.letters import letters
 from tare.measure.statistics import Resampler, differs, median, summarise
 
-RUNS = 600
+RUNS = scaled(200, 600)
 
 
 def launches(shape, *, launch_sd, noise_sd, ar=0.4, tail=None, seed=7):

@@ -7,8 +7,9 @@ import json
 from random import Random
 
 import pytest
-from planted_truth import Planted
-from simulate import synthetic_record
+from support.planted_codecs import Planted
+from support.soak import scaled
+from support.synthetic_records import synthetic_record
 
 from tare.errors import TareError
 from tare.measure.derive import derive
@@ -40,7 +41,7 @@ def numbers(value, path=()):
         yield path
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(scaled(12, 30)))
 def test_odd_numbers_never_crash(record, seed):
     """Zero, negative and huge counts, sizes and times, some here, some everywhere in a column."""
     random = Random(seed)
@@ -61,7 +62,7 @@ def test_odd_numbers_never_crash(record, seed):
         pass
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(scaled(8, 15)))
 def test_missing_parts_never_crash(record, seed):
     """A record under way or by another program lacks optional fields, launches and whole blocks."""
     random = Random(seed)

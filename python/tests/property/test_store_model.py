@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from store_places import made
+from support.stores import made
 
 from tare import open_store
 from tare.errors import Conflict, KeyNotFound

@@ -20,6 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from support.capabilities import need_module
 
 import tare
 from tare import scale
@@ -28,7 +29,7 @@ from tare.scale.preflight import EngineError
 from tare.scale.state import State
 
 FILES = 24
-ray = pytest.importorskip("ray", reason="Ray is not installed: run .ci/run-ray")
+ray = need_module("ray", ".ci/run-ray")
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
-from conftest import need
+from support.capabilities import need_command, need_sshd
 
 from tare.measure.remote_end import RemoteEnd
 
@@ -24,10 +25,7 @@ TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 @pytest.fixture
 def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """An sshd of our own on a free port, and an environment whose `ssh` knows its key."""
-    sshd = shutil.which("sshd") or "/usr/sbin/sshd"
-    need(
-        os.path.exists(sshd) and shutil.which("ssh"), "sshd is not installed (apt-get install openssh-server)"
-    )
+    sshd, ssh = need_sshd()
     for name in ("host", "user"):
         subprocess.run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name],
@@ -37,18 +35,16 @@ def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     shutil.copy(tmp_path / "user.pub", tmp_path / "authorized")
     os.chmod(tmp_path / "authorized", 0o600)
     os.makedirs("/run/sshd", exist_ok=True) if os.geteuid() == 0 else None
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
     (tmp_path / "sshd_config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/authorized\n"
+        f"ListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/authorized\n"
         f"PidFile {tmp_path}/pid\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n"
     )
     log = (tmp_path / "sshd.log").open("w")
-    server = subprocess.Popen([sshd, "-D", "-e", "-f", tmp_path / "sshd_config"], stderr=log)
+    port, server = _start([sshd, "-D", "-e", "-f", str(tmp_path / "sshd_config")], log)
     wrapper = tmp_path / "bin" / "ssh"
     wrapper.parent.mkdir()
     wrapper.write_text(
-        f"#!/bin/sh\nexec {shutil.which('ssh')} -F /dev/null -i {tmp_path}/user -o StrictHostKeyChecking=no "
+        f"#!/bin/sh\nexec {ssh} -F /dev/null -i {tmp_path}/user -o StrictHostKeyChecking=no "
         f'-o UserKnownHostsFile={tmp_path}/known -o LogLevel=ERROR "$@"\n'
     )
     wrapper.chmod(0o755)
@@ -57,7 +53,6 @@ def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     remote.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from tare.cli import main; main()" "$@"\n')
     remote.chmod(0o755)
     try:
-        _wait_for(port, server)
         yield port, {**os.environ, "PATH": f"{wrapper.parent}:{os.environ['PATH']}"}
     finally:
         server.terminate()
@@ -65,28 +60,41 @@ def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         log.close()
 
 
-def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(100):
-        assert server.poll() is None, "sshd did not start"
+def _start(command: list[str], log: IO[str]) -> tuple[int, subprocess.Popen[bytes]]:
+    """Start the server on a port that nobody has: another, if somebody took it before the server did."""
+    for _ in range(5):
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        server = subprocess.Popen([*command, "-p", str(port)], stderr=log)
+        if _answers(port, server):
+            return port, server
+    raise AssertionError("sshd did not start")
+
+
+def _answers(port: int, server: subprocess.Popen[bytes]) -> bool:
+    """Wait until the server answers, or has ended."""
+    until = time.monotonic() + 60
+    while server.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:
-            time.sleep(0.1)
+            assert time.monotonic() < until, "sshd does not answer"
+            time.sleep(0.05)
         else:
-            return
-    raise AssertionError("sshd does not answer")
+            return server.poll() is None
+    return False
 
 
 def test_a_codec_is_measured_to_another_host(ssh_server: tuple[int, dict[str, str]], tmp_path: Path) -> None:
     """The reader there verifies what it received; the span is the writer's own; nothing is left there."""
     port, environment = ssh_server
     data, out = tmp_path / "d.json", tmp_path / "r.tare.json"
-    data.write_text(json.dumps([{"a": n, "b": "x" * 20} for n in range(3000)]))
+    data.write_text(json.dumps([{"a": n, "b": "x" * 20} for n in range(500)]))
     before = set(Path("/tmp").glob("tare-*"))
     url = f"ssh://{getpass.getuser()}@127.0.0.1:{port}{tmp_path}/bin/tare"
     done = subprocess.run(
         [*TARE, "measure", str(data), "--medium", "remote", "--remote", url, "--codec", "json:orjson",
-         "--codec", "json:stdlib", "--time", "20s", "--quick", "--out", str(out), "--quiet"],
+         "--codec", "json:stdlib", "--time", "10s", "--quick", "--out", str(out), "--quiet"],
         env=environment, capture_output=True, text=True, timeout=150, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -153,6 +161,7 @@ def test_a_host_that_does_not_exist() -> None:
 
 def test_a_host_that_cannot_be_reached_is_one_message(tmp_path: Path) -> None:
     """No traceback: what failed and where; the exit code is 1."""
+    need_command("ssh")
     data = tmp_path / "d.json"
     data.write_text("[1, 2, 3]")
     done = subprocess.run(

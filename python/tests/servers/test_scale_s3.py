@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import os
 import random
 import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from moto_server import bucket, sign_in
+from support.capabilities import need_module
+from support.commands import invoke
+from support.s3_server import sign_in
+from support.soak import scaled
 
 import tare
 from tare import compress, scale
@@ -30,23 +33,17 @@ from tare.scale.state import State
 from tare.scale.tasks.inputs import opened_part
 from tare.scale.unit import unit_key
 
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the server writes a line for each request."""
-    return tmp_path_factory.mktemp("server") / "log"
+pytestmark = pytest.mark.xdist_group("S3")  # one server
 
 
-@pytest.fixture(scope="module")
-def server(log: Path) -> Iterator[str]:
-    """A bucket; its endpoint."""
-    with bucket(log) as url:
-        yield url
+@pytest.fixture
+def log(s3_log: Path) -> Path:
+    return s3_log
 
 
 @pytest.fixture(autouse=True)
-def credentials(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sign_in(monkeypatch, server)
+def credentials(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sign_in(monkeypatch, s3_server)
 
 
 def sources(folder: Path, count: int = 5) -> Path:
@@ -65,19 +62,17 @@ def tree(url: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("executor", ["inline", "local:2"])
-def test_to_the_store_and_back(tmp_path: Path, executor: str) -> None:
+def test_to_the_store_and_back(tmp_path: Path) -> None:
     folder = sources(tmp_path / "in")
-    there = f"s3://bucket/{executor.partition(':')[0]}/raw"
+    there = "s3://bucket/to/raw"
     plan = scale.plan_convert(str(folder), there, to="parquet")
-    report = scale.run(plan, executor=executor)
+    report = scale.run(plan, executor="local:2")
     assert (report.done, report.failed) == (5, 0), report.failures
     assert sorted(tree(there)) == [f"f{n}.parquet" for n in range(5)]
-    assert scale.run(plan, executor=executor).skipped == 5
+    assert scale.run(plan, executor="inline").skipped == 5
     assert scale.status(there)["done"] == 5
-    back = scale.run(
-        scale.plan_convert(f"{there}/*.parquet", str(tmp_path / "back"), to="ndjson"), executor=executor
-    )
+    plan = scale.plan_convert(f"{there}/*.parquet", str(tmp_path / "back"), to="ndjson")
+    back = scale.run(plan, executor="inline")
     assert back.ok, back.failures
     for n in range(5):
         table = tare.read(tmp_path / "back" / f"f{n}.ndjson")
@@ -123,7 +118,7 @@ def test_an_object_that_changes_while_it_is_planned(tmp_path: Path) -> None:
         file.read(100)
 
 
-def test_a_key_that_cannot_be_listed_costs_its_folder_alone(server: str, tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_listed_costs_its_folder_alone(s3_server: str, tmp_path: Path) -> None:
     """A key with an empty part, as other tools make it; the library that lists refuses the whole answer."""
     place = place_of("s3://bucket/slashes")
     for name in ("a.ndjson", "b/c.ndjson", "d/e/f.ndjson", "z.ndjson"):
@@ -132,7 +127,7 @@ def test_a_key_that_cannot_be_listed_costs_its_folder_alone(server: str, tmp_pat
         "Content-Type": "application/octet-stream",
         "Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=x",
     }
-    request = urllib.request.Request(f"{server}/bucket/slashes/b//x", b"{}", headers, method="PUT")
+    request = urllib.request.Request(f"{s3_server}/bucket/slashes/b//x", b"{}", headers, method="PUT")
     urllib.request.urlopen(request, timeout=5).close()
     left: list[tuple[str, str]] = []
     report = scale.convert(
@@ -150,12 +145,12 @@ def test_parts_are_ranges_of_requests(tmp_path: Path) -> None:
     place = place_of("s3://bucket/large")
     text = b"".join(b'{"n": %d}\n' % n for n in range(20_000))
     place.put("a.ndjson", text)
-    plan = scale.plan_convert("s3://bucket/large/a.ndjson", "s3://bucket/parts", to="parquet", split="50KB")
+    plan = scale.plan_convert("s3://bucket/large/a.ndjson", "s3://bucket/ranges", to="parquet", split="50KB")
     assert plan.count >= 4
     assert scale.run(plan, executor="inline").ok
     rows: list[Any] = []
-    for name in sorted(tree("s3://bucket/parts")):
-        with place_of("s3://bucket/parts").local(name) as path:
+    for name in sorted(tree("s3://bucket/ranges")):
+        with place_of("s3://bucket/ranges").local(name) as path:
             rows += tare.read(path).column("n").to_pylist()
     assert rows == list(range(20_000))
 
@@ -233,8 +228,7 @@ def test_one_object_and_one_file(tmp_path: Path) -> None:
     """As one file and another: no folder, no receipts, nothing replaced unless that is said."""
 
     def command(*words: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-c", "from tare.cli import main; main()", "convert", *words]
-        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        return invoke("convert", *words, cwd=tmp_path)
 
     (tmp_path / "x.csv").write_text("n\n1\n2\n")
     done = command("x.csv", "s3://bucket/one/y.parquet")
@@ -254,7 +248,8 @@ def test_one_object_and_one_file(tmp_path: Path) -> None:
 
 
 def test_partitions_of_a_frame_are_written_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dask = pytest.importorskip("dask") if not os.environ.get("TARE_REQUIRE_ALL") else __import__("dask")
+    dask = need_module("dask")
+    need_module("dask.dataframe")
     monkeypatch.chdir(tmp_path)
     frame = scale.dask_dataframe(str(sources(tmp_path / "in", 2)))
     with dask.config.set(scheduler="synchronous"):
@@ -472,8 +467,13 @@ def test_what_another_attempt_put_there_is_a_result(tmp_path: Path) -> None:
         assert receipt["status"] == status, receipt
 
 
-@pytest.mark.parametrize("number", range(4))
-@pytest.mark.parametrize("values", ["c,30 d,40", '"",10 b,20 c,30'])
+@pytest.mark.parametrize(
+    ("number", "values"),
+    scaled(
+        [(0, '"",10 b,20 c,30'), (2, "c,30 d,40"), (3, '"",10 b,20 c,30')],
+        [*itertools.product(range(4), ["c,30 d,40", '"",10 b,20 c,30'])],
+    ),
+)
 def test_a_death_between_partitions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, values: str
 ) -> None:
@@ -516,9 +516,13 @@ def test_a_death_between_partitions(
     assert not State(there).intents()
 
 
+def lines_of(count: int) -> bytes:
+    return b"".join(b'{"a": %d, "b": "%x"}\n' % (n, n * 7919 % 10007) for n in range(count))
+
+
 def untold(count: int = 30_000) -> dict[str, bytes]:
     """Objects whose keys have no ending that tells, as engines and streams write them."""
-    lines = b"".join(b'{"a": %d, "b": "%x"}\n' % (n, n * 7919 % 10007) for n in range(count))
+    lines = lines_of(count)
     csv = b"a,b\n" + b"".join(b"%d,%x\n" % (n, n * 7919 % 10007) for n in range(count))
     found = {"noext": lines, "part-0000": csv, "x.gz": gzip.compress(lines), "day=1/000000_0": lines}
     return found | {name: compress.compress(lines, name) for name in ("zstd", "lz4", "xz", "bz2")}
@@ -536,14 +540,14 @@ def test_what_has_no_ending_is_told_by_its_bytes(tmp_path: Path) -> None:
     for where, out in ((str(folder), "near"), (there.uri, "far")):
         passed = left[out] = []
         report = scale.convert(where, tmp_path / out, to="parquet", executor="inline", skipped=passed)
-        assert (report.failed, report.done) == (0, len(untold())), report.failures
+        assert (report.failed, report.done) == (0, 8), report.failures
         assert (report.ok, report.passed_over) == (False, passed)  # half.gz may be data
     assert left["far"] == left["near"]
     assert [type(one).__name__ for one in left["far"]] == [type(one).__name__ for one in left["near"]]
     names = sorted(
         str(path.relative_to(tmp_path / "near")) for path in (tmp_path / "near").rglob("*.parquet")
     )
-    assert len(names) == len(untold())
+    assert len(names) == 8
     for name in names:
         assert tare.read(tmp_path / "far" / name) == tare.read(tmp_path / "near" / name)
 
@@ -575,7 +579,7 @@ def test_a_head_is_all_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mon
 def test_lines_without_a_name_are_cut_there(tmp_path: Path, name: str) -> None:
     """By their bytes, whatever the key says; their parts are read by ranges too."""
     there = place_of("s3://bucket/cut-untold")
-    there.put(name, untold()["noext"])
+    there.put(name, lines_of(30_000))
     out = tmp_path / name
     plan = scale.plan_convert(f"{there.uri}/{name}", str(out), to="parquet", split="200KB")
     assert plan.count >= 4

@@ -14,34 +14,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moto_server import bucket, sign_in
+from support.commands import invoke
+from support.s3_server import sign_in
 
 from tare import scale
 from tare.scale.place import Place, place_of
 from tare.scale.report import errors_of
 from tare.scale.state import State
 
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A bucket; its endpoint."""
-    with bucket(tmp_path_factory.mktemp("server") / "log") as url:
-        yield url
+pytestmark = pytest.mark.xdist_group("S3")  # one server
 
 
 @pytest.fixture(autouse=True)
-def credentials(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sign_in(monkeypatch, server)
+def credentials(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sign_in(monkeypatch, s3_server)
 
 
 @pytest.fixture
-def closed(server: str) -> Iterator[None]:
+def closed(s3_server: str) -> Iterator[None]:
     """The server lets nobody in whose credentials it does not know, and it knows none."""
 
     def let_in(count: str) -> None:
         headers = {"Content-Type": "text/plain"}
         request = urllib.request.Request(
-            f"{server}/moto-api/reset-auth", count.encode(), headers, method="POST"
+            f"{s3_server}/moto-api/reset-auth", count.encode(), headers, method="POST"
         )
         urllib.request.urlopen(request, timeout=5).close()
 
@@ -51,13 +47,13 @@ def closed(server: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def nobody(monkeypatch: pytest.MonkeyPatch) -> str:
-    """An endpoint where no server is."""
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{chosen.getsockname()[1]}"
-    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-    return url
+def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An endpoint where no server is: its port is taken, and not listened at."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        yield url
 
 
 @pytest.fixture
@@ -170,8 +166,7 @@ def test_an_object_that_is_deleted_during_the_run(tmp_path: Path, monkeypatch: p
 
 def command(folder: Path, *words: str) -> tuple[int, list[str]]:
     """`tare convert`: its exit code, and the lines of standard error."""
-    line = [sys.executable, "-c", "from tare.cli import main; main()", "convert", *words]
-    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = invoke("convert", *words, cwd=folder)
     return done.returncode, done.stderr.splitlines()
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 from pathlib import Path
 from typing import Any
 
-__all__ = ["end_at_step", "tree"]
+from support.soak import scaled
+
+__all__ = ["end_at_step", "some_steps", "tree"]
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -17,6 +20,12 @@ def tree(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and ".tare" not in path.parts
     }
+
+
+def some_steps() -> range:
+    """Steps to end at: each of them in ``make soak``, else every fourth, from one that the run's seed chooses."""
+    stride = scaled(4, 1)
+    return range(random.randrange(stride), 200, stride)
 
 
 def end_at_step(number: int) -> None:

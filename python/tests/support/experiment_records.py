@@ -7,7 +7,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import ROOT
+
+from support.capabilities import ROOT
 
 BENCH = ROOT / "bench"
 FIGURES = {

@@ -2,7 +2,7 @@
 
 Written once for each version, never changed:
 
-    python python/tests/golden_cells.py        # writes what is absent, touches nothing else
+    python python/tests/support/golden_cells.py        # writes what is absent, touches nothing else
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tare.measure.fidelity import judged_cells, probe
 
 __all__ = ["DEFAULT_INSTALL", "cells", "path_of", "stored"]
 
-FOLDER = Path(__file__).resolve().parents[2] / "vectors/values/cells"
+FOLDER = Path(__file__).resolve().parents[3] / "vectors/values/cells"
 
 # The codecs of the default install, and the probe set each is for.
 DEFAULT_INSTALL = {

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import tare
+from support.capabilities import need_openssl
 from tare.messages import Connection, aio
 
 __all__ = ["URLS", "Looped", "certificate", "paired", "paired_aio", "raw_peer"]
@@ -86,6 +87,7 @@ def raw_peer(codec: str | None = "raw", **options: Any) -> Iterator[tuple[socket
 
 def certificate(folder: Path, name: str, *, issuer: tuple[Path, Path] | None = None) -> tuple[Path, Path]:
     """A certificate for a name, and its key, made by the command of OpenSSL."""
+    need_openssl()
     cert, key = folder / f"{name}.pem", folder / f"{name}.key"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
     command += ["-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]

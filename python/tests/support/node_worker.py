@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from asking import ask
-from conftest import ROOT, need
 
-import tare
+from support.capabilities import NODE_MODULES, need_node_modules
+from support.worker_requests import ask, worker_command
 from tare.measure.driver import Worker
 
-__all__ = ["PACKAGES", "SCRIPT", "load_table", "need_packages", "node_worker"]
+__all__ = ["COMMAND", "load_table", "node_worker"]
 
-SCRIPT = Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"
-PACKAGES = ROOT / "workers" / "node" / "node_modules"
-
-
-def need_packages() -> None:
-    """Skip the test, or fail it, without Node and its packages."""
-    need(shutil.which("node") is not None, "Node is not installed")
-    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
+COMMAND = (*worker_command("node"), str(NODE_MODULES))
 
 
 @contextmanager
 def node_worker() -> Iterator[Worker]:
-    """One worker with every package."""
-    need_packages()
-    with Worker("node", ("sh", str(SCRIPT), str(PACKAGES))) as worker:
+    """Start one worker with every package."""
+    need_node_modules()
+    with Worker("node", COMMAND) as worker:
         yield worker
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import socket
+import re
 import subprocess
 import sys
 import time
@@ -12,35 +12,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import need
+
+from support.capabilities import need_module
 
 
 @contextlib.contextmanager
 def bucket(log: Path) -> Iterator[str]:
     """A server with the bucket ``bucket``, and a line in a log for each request; its endpoint."""
-    try:
-        import moto  # noqa: F401
-        import obstore  # noqa: F401
-    except ImportError as error:
-        need(False, f"{error.name} is not installed")
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port = chosen.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    need_module("moto.server")
+    need_module("obstore")
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file)
-    url = f"http://127.0.0.1:{port}"
     try:
-        until = time.monotonic() + 60
-        while True:
-            try:
-                request = urllib.request.Request(f"{url}/bucket", method="PUT")
-                with urllib.request.urlopen(request, timeout=5):
-                    break
-            except OSError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.1)
+        until = time.monotonic() + 120
+        while (
+            found := re.search(rb"Running on (http://127\.0\.0\.1:[1-9][0-9]*)", log.read_bytes())
+        ) is None:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, "the server does not come"
+            time.sleep(0.05)
+        url = found.group(1).decode()
+        request = urllib.request.Request(f"{url}/bucket", method="PUT")
+        urllib.request.urlopen(request, timeout=60).close()
         yield url
     finally:
         process.kill()

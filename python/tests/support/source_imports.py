@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["PACKAGE", "Import", "imports", "module_name", "sources"]
 
-PACKAGE = Path(__file__).resolve().parents[1] / "tare"
+PACKAGE = Path(__file__).resolve().parents[2] / "tare"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from support.soak import scaled
 
 import tare
 from tare import blit, errors
@@ -97,21 +98,22 @@ def test_what_a_list_says_once_is_looked_at_once():
     assert next(reversed(rows)) == [None] * 3
 
 
-@pytest.mark.parametrize("n", [1, 2, 17, 70_000])
+@pytest.mark.parametrize("n", [1, 17, 70_000])
 @pytest.mark.parametrize("layout", ["columns", "rows"])
 def test_counting_by_runs_is_counting_one_by_one(n: int, layout: str):
     makers: list[Callable[[int], Any]] = [
-        lambda i: None,
         lambda i: i < 66_000,
-        lambda i: {"a": 1, "b": []},
-        lambda i: {"a": 1, "b": i % 3},
         lambda i: [1, "x"] * 2 if i < 65_536 else [],
+        lambda i: {"a": 1, "b": i % 3},
+        lambda i: None,
+        lambda i: {"a": 1, "b": []},
         lambda i: [[0, 0]] * 3,
         lambda i: {"a": [{"b": None}] * 2},
         lambda i: 7 if i % 2 else "",
         lambda i: "",
     ]
-    for maker in makers:
+    # Rows lie in segments of 65,536: what changes at the end of one is counted beyond it.
+    for maker in makers if n < 65_536 else makers[: scaled(2 if layout == "columns" else 1, len(makers))]:
         values = [maker(i) for i in range(n)]
         view = blit.view(blit.encode(values, layout=layout))
         for value in (values[0], values[-1], 5, None):

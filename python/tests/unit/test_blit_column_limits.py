@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from blit_forged import EMPTY, NULL, equal
+from support.blit_documents import EMPTY, NULL, equal
 
 from tare import blit
 from tare.errors import EncodeError, Limit, Unsupported, UsageError

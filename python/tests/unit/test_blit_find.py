@@ -11,7 +11,7 @@ import weakref
 from typing import Any
 
 import pytest
-from blit_forged import EMPTY, NULL, equal
+from support.blit_documents import EMPTY, NULL, equal
 
 from tare import blit
 from tare.errors import Limit, Malformed, UsageError

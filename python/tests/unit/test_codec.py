@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import need
+from support.capabilities import need_codec
 
 from tare import formats, kinds
 from tare.codec import Codec, candidates, decode, encode, set_threads, split_id, thread_environment
@@ -99,9 +99,7 @@ def test_resolved_levels_are_the_library_s_own(library: str) -> None:
 
     from tare.formats import parquet
 
-    found = formats.get("parquet").library(library)
-    assert found is not None
-    need(found.installed, f"{library} is not installed: {found.install_line}")
+    found = need_codec(f"parquet:{library}").library
     chosen = random.Random(1)
     words = [
         "".join(chosen.choice("abcdef ghij") for _ in range(chosen.randrange(5, 40))) for _ in range(5_000)
@@ -193,8 +191,7 @@ def test_damaged_offsets_are_found(id: str) -> None:
     """Arrow bytes whose offsets point outside the text are refused, unless trusted; nobody gets to read them."""
     import pyarrow as pa
 
-    codec = Codec.parse(id)
-    need(codec.library.installed, codec.library.install_line)
+    codec = need_codec(id)
     data = Codec.parse("arrow:pyarrow").encode(pa.table({"s": ["aaaa", "bbbb"]}))
     offsets = b"".join(n.to_bytes(4, "little") for n in (0, 4, 8))
     assert 1 == data.count(offsets)
@@ -208,8 +205,7 @@ def test_polars_is_kept_from_what_aborts_it() -> None:
     """Parquet that says other row counts in its footer than it holds is refused before polars reads it."""
     import pyarrow as pa
 
-    codec = Codec.parse("parquet:polars")
-    need(codec.library.installed, codec.library.install_line)
+    codec = need_codec("parquet:polars")
     assert codec.library.check is not None
     data = bytearray(
         Codec.parse("parquet:pyarrow,compression=none").encode(pa.table({"s": ["aaaa", "bbbb"]}))
@@ -236,8 +232,7 @@ def test_max_bytes_bounds_what_is_decoded() -> None:
 
 def test_depth_is_guarded_where_a_library_would_crash() -> None:
     """Exactly what is deeper than max_depth is refused, shared values and cycles included."""
-    codec = Codec.parse("cbor:cbor2")
-    need(codec.library.installed, codec.library.install_line)
+    codec = need_codec("cbor:cbor2")
     limit = codec.library.max_depth
     assert limit is not None
     value: object = 1

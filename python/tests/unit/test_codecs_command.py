@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from support.capabilities import need
 
 from tare import formats
 from tare.cli.codecs import command
+from tare.codec.peers import PEERS
 from tare.errors import UsageError
 from tare.measure import foreign
 
@@ -137,6 +139,8 @@ def test_json_holds_everything() -> None:
 
 def test_missing_prints_each_install_line_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """--missing prints one line per extra that lacks something, and says so on stderr if nothing lacks."""
+    for peer in PEERS:
+        need(peer.installed, f"{peer.name} is not installed: {peer.install_line}")
     json_format = formats.get("json")
     gone = tuple(
         replace(library, modules=("no_such_module_of_any_kind",)) if library.extra else library

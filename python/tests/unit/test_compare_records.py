@@ -6,8 +6,8 @@ import copy
 import json
 
 import pytest
-from planted_truth import Planted
-from simulate import synthetic_record
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
 
 from tare.errors import NotComparable
 from tare.measure.comparing import compare

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from conftest import need
+from support.capabilities import need_linux, need_posix
 
 from tare import compress
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
@@ -369,7 +369,7 @@ def test_errors_of_the_system_are_raised_as_they_were(tmp_path) -> None:
         compress.open(tmp_path / "none" / "x.zst", "wb")
     with pytest.raises(IsADirectoryError):
         compress.open(tmp_path)
-    need(os.path.exists("/dev/full"), "there is no /dev/full")
+    need_linux("/dev/full")
     with pytest.raises(OSError, match="No space left") as caught:  # noqa: SIM117 - what raises is the end of the block
         with compress.open("/dev/full", "wb", "none") as out:
             out.write(PLAIN)
@@ -469,12 +469,12 @@ import os, signal, sys, threading, time
 from tare import compress
 data = os.urandom(32 << 20).hex().encode()  # what cannot be compressed at all would be skipped over
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background has it ignored
-threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-start = time.monotonic()
+start = time.process_time()
 try:
+    threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     {work}
 except KeyboardInterrupt:
-    assert time.monotonic() - start < 8  # 0.7 and what a busy machine takes
+    assert time.process_time() - start < 8  # the whole takes far more, however busy the machine is
     print("interrupted")
 """
 
@@ -482,7 +482,6 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(
     "work",
     [
-        "compress.compress(data * 2, 'zstd:12')",
         "compress.compress(data, 'zstd:19')",
         "f = compress.open('x.zst', 'wb', 'zstd:22,layout=single'); f.write(data); f.close()",
         "compress.compress(data * 2, 'xz:9')",
@@ -547,9 +546,9 @@ print(os.waitstatus_to_exitcode(status), len(file.read()), sorted(os.listdir("."
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_child_may_not_use_them(tmp_path) -> None:
     """It gets an error, ends without hanging, and takes nothing away from its parent."""
+    need_posix()
     (tmp_path / "z.zst").write_bytes(packed("zstd", chunk_size=64 << 10))
     done = subprocess.run(
         [sys.executable, "-c", FORKED], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False

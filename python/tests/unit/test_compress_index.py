@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import need
+from support.capabilities import need_command
 
 from tare import atomic, compress
 from tare.errors import UsageError
@@ -27,7 +26,6 @@ def tare(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
 
 def part(path: Path, offset: int, size: int) -> bytes:
     """What bgzip finds by the index."""
-    need(shutil.which("bgzip"), "the command bgzip is not installed")
     command = ["bgzip", "-c", "-b", str(offset), "-s", str(size), path]
     return subprocess.run(command, capture_output=True, check=True).stdout
 
@@ -43,6 +41,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("plain", [b"x", PLAIN], ids=len)
 def test_bgzip_reads_by_it(plain: bytes, tmp_path: Path) -> None:
     """Beside a path, and in the summary of a file object."""
+    need_command("bgzip")
     path = tmp_path / "x.gz"
     with compress.open(path, "wb", index=True, threads=2) as out:
         out.write(plain)
@@ -107,6 +106,7 @@ def test_no_old_index_is_ever_beside_a_new_file(tmp_path: Path, monkeypatch) -> 
 
 def test_the_command_writes_both(file: Path) -> None:
     """Beside the file or the name given; both or none of them are there before."""
+    need_command("bgzip")
     done = tare("compress", "-c", "gzip:1", "--index", file.name, cwd=file.parent)
     assert (0, b"") == (done.returncode, done.stderr)
     assert {file.name, "flights.csv.gz", "flights.csv.gz.gzi"} == set(os.listdir(file.parent))

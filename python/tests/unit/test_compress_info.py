@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import need
+from support.capabilities import need_command
 
 from tare import compress
 from tare.compress import Info
@@ -147,7 +146,7 @@ def test_the_command_warns_of_what_looks_cut(id: str, chunks: int, tmp_path: Pat
 
 def test_the_command_is_silent_about_what_others_put_together(tmp_path: Path) -> None:
     """Unproven, and fine: joined files, several members, foreign frames."""
-    need(shutil.which("pzstd"), "the command pzstd is not installed")
+    need_command("pzstd")
     files = {
         "joined.zst": packed("zstd", PLAIN[:100_001], layout="single") + packed("zstd", b"x"),
         "members.gz": packed("gzip", layout="members", chunk_size=CHUNK),

@@ -10,6 +10,7 @@ import pickle
 import shutil
 
 import pytest
+from support.capabilities import need_module
 
 from tare import compress
 from tare.errors import ChecksumMismatch, Limit, Malformed, Truncated, UsageError
@@ -50,12 +51,11 @@ def test_the_standard_library_uses_them(id: str, tmp_path) -> None:
 @pytest.mark.parametrize("id", ["zstd", "lz4", "gzip"])
 def test_data_libraries_use_them(id: str, tmp_path) -> None:
     """pandas, pyarrow and polars read from and write to them."""
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
 
+    pd, pl = need_module("pandas"), need_module("polars")
     frame = pd.DataFrame({"a": range(70_000), "b": [f"x{i}" for i in range(70_000)]})
     path = tmp_path / "x"
     with compress.open(path, "wb", id, chunk_size=64 << 10) as out:
@@ -89,18 +89,15 @@ def test_stock_readers_read_the_files(tmp_path) -> None:
     import gzip
     import lzma
 
-    import duckdb
-    import lz4.frame
-    import pandas as pd
-    import polars as pl
     import pyarrow.csv
-    import zstandard
 
+    duckdb, lz4_frame, zstandard = map(need_module, ("duckdb", "lz4.frame", "zstandard"))
+    pd, pl = need_module("pandas"), need_module("polars")
     frame = pd.DataFrame({"a": range(70_000), "b": [f"x{i}" for i in range(70_000)]})
     text = frame.to_csv(index=False).encode()
     opens = {
         ".zst": lambda path: zstandard.open(path, "rb"),
-        ".lz4": lambda path: lz4.frame.open(path, "rb"),
+        ".lz4": lambda path: lz4_frame.open(path, "rb"),
         ".gz": lambda path: gzip.open(path, "rb"),
         ".bz2": lambda path: bz2.open(path, "rb"),
         ".xz": lambda path: lzma.open(path, "rb"),
@@ -127,13 +124,11 @@ def test_their_files_are_read(tmp_path) -> None:
     import gzip
     import lzma
 
-    import lz4.frame
-    import zstandard
-
+    lz4_frame, zstandard = need_module("lz4.frame"), need_module("zstandard")
     for write in (
         lambda path: zstandard.open(path, "wb"),
-        lambda path: lz4.frame.open(path, "wb"),
-        lambda path: lz4.frame.open(path, "wb", block_linked=False, block_checksum=True),
+        lambda path: lz4_frame.open(path, "wb"),
+        lambda path: lz4_frame.open(path, "wb", block_linked=False, block_checksum=True),
         lambda path: gzip.open(path, "wb"),
         lambda path: bz2.open(path, "wb", compresslevel=1),
         lambda path: lzma.open(path, "wb", preset=0),
@@ -156,13 +151,11 @@ def test_single_is_whole_in_one_shot_readers(size: int) -> None:
     import lzma
     import zlib
 
-    import lz4.frame
-    import zstandard
-
+    lz4_frame, zstandard = need_module("lz4.frame"), need_module("zstandard")
     plain = (PLAIN * 2)[:size]
     read = {
         "zstd": lambda data: zstandard.decompress(data, max_output_size=1 << 22),
-        "lz4": lz4.frame.decompress,
+        "lz4": lz4_frame.decompress,
         "gzip": lambda data: zlib.decompress(data, wbits=31),
         "bz2": bz2.decompress,
         "xz": lzma.decompress,

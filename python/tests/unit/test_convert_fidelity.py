@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from support.capabilities import need_codec
 
 import tare
 from tare.converting.changes import document_changes, table_changes
@@ -50,6 +51,7 @@ def _each(cases):
 
 @pytest.mark.parametrize(("table", "codec"), _each(KEPT))
 def test_what_can_be_rebuilt_is_no_loss(tmp_path, table, codec):
+    need_codec(codec)
     done = tare.convert(table, tmp_path / "out", codec=codec)
     assert done.verified
     assert {change["verdict"] for change in done.changes} <= {"type"}
@@ -57,6 +59,7 @@ def test_what_can_be_rebuilt_is_no_loss(tmp_path, table, codec):
 
 @pytest.mark.parametrize(("table", "codec"), _each(LOST))
 def test_what_cannot_be_rebuilt_is_refused(tmp_path, table, codec):
+    need_codec(codec)
     with pytest.raises(EncodeError, match="would change"):
         tare.convert(table, tmp_path / "out", codec=codec)
     assert list(tmp_path.iterdir()) == []
@@ -138,6 +141,7 @@ def test_notes_of_libraries_are_no_metadata_that_is_lost(tmp_path):
 )
 @pytest.mark.parametrize("verify", [True, False])
 def test_an_order_is_kept_or_told_whether_or_not_it_is_read_back(tmp_path, levels, codec, kept, verify):
+    need_codec(codec)
     table = pa.table({"o": ordered([0, 1, 1], levels)})
     if not kept:
         with pytest.raises(EncodeError, match="would change"):
@@ -155,6 +159,7 @@ def test_an_order_is_kept_or_told_whether_or_not_it_is_read_back(tmp_path, level
     ],
 )  # fmt: skip
 def test_maps_are_judged_alike_whether_or_not_they_are_read_back(tmp_path, kind, codec):
+    need_codec(codec)
     pairs = [[("a", "x" if kind == pa.string() else 1)], None, []]
     table = pa.table({"n": [1, 2, 3], "m": pa.array(pairs, pa.map_(pa.string(), kind))})
     found = [

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import need
+from support.capabilities import need_linux
 
 import tare
 from tare import kinds
@@ -58,7 +58,7 @@ def test_a_saved_part_of_a_document_is_the_subset(tmp_path):
 
 def test_opening_and_saving_a_table_holds_it_once(tmp_path):
     """A large CSV: what a process needs beside its libraries is the table and a few blocks."""
-    need(sys.platform.startswith("linux"), "there is no /proc to read")
+    need_linux("/proc/self/status")
     rows = "".join(f"{k},{k / 7},name {k % 977},{k % 2}\n" for k in range(1_500_000))
     (tmp_path / "x.csv").write_text("id,x,name,flag\n" + rows)
     code = (

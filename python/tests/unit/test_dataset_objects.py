@@ -8,10 +8,9 @@ import decimal
 import math
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
+from support.capabilities import need_module
 
 from tare import open_dataset
 from tare.errors import UsageError
@@ -43,9 +42,6 @@ def cycle(deep):
         (cycle(0), "a list contains itself"),
         (cycle(3000), "a list contains itself"),
         (np.arange(4), r"a numpy ndarray is no table: pass .tolist\(\)"),
-        (pd.Series([1]), r"a pandas Series is no table: pass .to_frame\(\)"),
-        (pd.date_range("2020-01-01", periods=2), r"pass .to_frame\(index=False\)"),
-        (pl.Series([1]), r"a polars Series is no table: pass .to_frame\(\)"),
         (pa.array([1]), "a pyarrow Array is no table: pass pyarrow.table"),
         (pa.chunked_array([[1]]), "a pyarrow ChunkedArray is no table"),
     ],
@@ -54,6 +50,19 @@ def test_what_is_no_data_is_refused(value, said):
     """Before anything is measured."""
     with pytest.raises(UsageError, match=said):
         open_dataset(value)
+
+
+def test_a_series_is_refused_as_a_table():
+    """Says how its library makes a table of it."""
+    pd, pl = need_module("pandas"), need_module("polars")
+    for value, said in (
+        (pd.Series([1]), r"a pandas Series is no table: pass .to_frame\(\)"),
+        (pd.date_range("2020-01-01", periods=2), r"pass .to_frame\(index=False\)"),
+        (pl.Series([1]), r"a polars Series is no table: pass .to_frame\(\)"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            open_dataset(value)
+    assert "table" == open_dataset(pd.Series([1], name="n").to_frame()).kind
 
 
 def test_what_can_be_held_is_opened():
@@ -71,7 +80,6 @@ def test_what_can_be_held_is_opened():
         {"weights": np.arange(3)},
     ):
         assert "document" == open_dataset(value).kind
-    assert "table" == open_dataset(pd.Series([1], name="n").to_frame()).kind
     assert "table" == open_dataset(np.zeros(2, [("x", "i8")])).kind
 
 

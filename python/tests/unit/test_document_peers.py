@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_codec
 
 from tare.codec import Codec
 from tare.errors import DecodeError, EncodeError, Limit, MissingLibrary
@@ -17,17 +17,10 @@ from tare.formats import pgserver
 PEERS = ("flexbuffers", "sqlitejsonb", "pgjsonb", "variant")
 
 
-def peer(id: str) -> Codec:
-    """The codec, or a skip with its install line."""
-    codec = Codec.parse(id)
-    need(codec.library.installed, f"{id} is not installed: {codec.library.install_line}")
-    return codec
-
-
 @pytest.mark.parametrize("id", PEERS)
 def test_a_field_is_read_by_its_path(id: str) -> None:
     """`path` gives the value that the whole document has there: nested, null, a container, odd names."""
-    codec = peer(id)
+    codec = need_codec(id)
     document = {"a b": [1, {'x"y': {"z.z": "deep"}}], "p": None, "n": [[2.5], {}]}
     data = codec.encode(document)
     read = codec.library.path
@@ -48,7 +41,7 @@ def test_a_field_is_read_by_its_path(id: str) -> None:
 )
 def test_names_that_are_numbers_are_found(id: str, document: dict[str, Any]) -> None:
     """A step of digits is a name where the document has one."""
-    codec = peer(id)
+    codec = need_codec(id)
     assert codec.library.path is not None
     assert codec.library.path(codec.encode(document), ["0", "1"], **codec.options) == "x"
 
@@ -56,7 +49,7 @@ def test_names_that_are_numbers_are_found(id: str, document: dict[str, Any]) -> 
 @pytest.mark.parametrize("id", ["flexbuffers", "sqlitejsonb", "pgjsonb"])
 def test_a_path_that_is_not_there_is_an_error(id: str) -> None:
     """A missing name is no null."""
-    codec = peer(id)
+    codec = need_codec(id)
     assert codec.library.path is not None
     with pytest.raises(LookupError):
         codec.library.path(codec.encode({"a": {"b": 1}}), ["a", "c"], **codec.options)
@@ -75,21 +68,21 @@ LOSSES = [
 @pytest.mark.parametrize(("id", "value", "back"), LOSSES)
 def test_silent_losses_are_those_of_the_notes(id: str, value: Any, back: Any) -> None:
     """Type and sign too: repr tells 0.0 from -0.0 and 1 from 1.0."""
-    codec = peer(id)
+    codec = need_codec(id)
     assert repr(back) == repr(codec.decode(codec.encode(value)))
 
 
 @pytest.mark.parametrize("id", ["flexbuffers", "pgjsonb", "variant"])
 def test_the_order_of_names_is_lost(id: str) -> None:
     """Each sorts the names, PostgreSQL by length first."""
-    codec = peer(id)
+    codec = need_codec(id)
     names = list(codec.decode(codec.encode({"bb": 1, "c": 2, "a": 3})))
     assert names == (["a", "c", "bb"] if id == "pgjsonb" else ["a", "bb", "c"])
 
 
 def test_sqlite_keeps_order_and_numbers() -> None:
     """Text of numbers stays text: every 64-bit integer and float comes back, in order."""
-    codec = peer("sqlitejsonb")
+    codec = need_codec("sqlitejsonb")
     document = {"b": [2**64 - 1, -(2**63), 5e-324, 1.7976931348623157e308, -0.0], "a": 1.0}
     back = codec.decode(codec.encode(document))
     assert repr(document) == repr(back)
@@ -108,12 +101,12 @@ def test_sqlite_keeps_order_and_numbers() -> None:
 def test_refusals_are_those_of_the_notes(id: str, value: Any) -> None:
     """What the notes call refused is refused, by an error of ours."""
     with pytest.raises(EncodeError):
-        peer(id).encode(value)
+        need_codec(id).encode(value)
 
 
 def test_variant_keeps_the_empty_name_or_refuses_it() -> None:
     """DuckDB 2 keeps it, DuckDB 1 refused it: no version changes it without a word."""
-    codec = peer("variant")
+    codec = need_codec("variant")
     document = {"": 1, "a": {"": [2]}}
     try:
         data = codec.encode(document)
@@ -124,7 +117,7 @@ def test_variant_keeps_the_empty_name_or_refuses_it() -> None:
 
 def test_variant_refuses_what_it_would_read_for_ever() -> None:
     """Each level doubles the time of reading: deep documents are refused when they are written."""
-    codec = peer("variant")
+    codec = need_codec("variant")
     value: Any = 1
     for _ in range(30):
         value = [value]
@@ -134,7 +127,7 @@ def test_variant_refuses_what_it_would_read_for_ever() -> None:
 
 def test_damaged_jsonb_never_reaches_the_server() -> None:
     """Every single-bit flip of a JSONB: an error of ours or another document, and the server lives on."""
-    codec = peer("pgjsonb")
+    codec = need_codec("pgjsonb")
     document = {"a": [1, -2.5, "text", None, True, {"b": []}], "zz": {"c": 10**12, "d": ""}}
     data = codec.encode(document)
     refused = 0
@@ -153,7 +146,7 @@ def test_damaged_jsonb_never_reaches_the_server() -> None:
 
 def test_the_server_ends_with_its_process(tmp_path: Path) -> None:
     """Killed or not, a process leaves neither server nor folder."""
-    peer("pgjsonb")
+    need_codec("pgjsonb")
     script = (
         "import os, sys; from tare.codec import Codec; from tare.formats import pgserver\n"
         "Codec.parse('pgjsonb').encode([1]); print(pgserver.connection().info.host, flush=True)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from simulate import Planted, set_floor, synthetic_record
+from support.synthetic_records import Planted, set_floor, synthetic_record
 
 from tare.measure.analysis import analyse
 from tare.measure.curves import growth_rows

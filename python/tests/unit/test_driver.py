@@ -12,13 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
+from support.capabilities import need_linux
+from support.worker_requests import DEADLINE_S
 
 from tare.errors import UsageError, WorkerError
 from tare.measure import scratch
 from tare.measure.driver import Worker
 from tare.measure.spawn import clean_environment
 
-GENEROUS_S = 60.0
 PRELUDE = """
 import json, os, sys, time
 def read():
@@ -34,7 +35,7 @@ def stub(body: str, prelude: str = PRELUDE, **options: object) -> Worker:
     return Worker("stub", (sys.executable, "-S", "-c", prelude + textwrap.dedent(body)), **options)
 
 
-def loses(worker: Worker, *, deadline_s: float = GENEROUS_S) -> WorkerError:
+def loses(worker: Worker, *, deadline_s: float = DEADLINE_S) -> WorkerError:
     """The error of one request; the worker must be gone after it."""
     with worker, pytest.raises(WorkerError) as caught:
         worker.request("run", deadline_s=deadline_s)
@@ -55,16 +56,16 @@ def test_starting_does_not_wait():
     """Requests can be sent before the first reply, and replies taken in any order."""
     with stub("for _ in range(3): r = read(); reply(r, op=r['op'])") as worker:
         first, second = worker.send("a"), worker.send("b")
-        assert worker.wait(second, GENEROUS_S) == {"op": "b"}
-        assert worker.wait(first, GENEROUS_S) == {"op": "a"}
+        assert worker.wait(second, DEADLINE_S) == {"op": "b"}
+        assert worker.wait(first, DEADLINE_S) == {"op": "a"}
         with pytest.raises(UsageError, match="taken already"):
-            worker.wait(first, GENEROUS_S)
+            worker.wait(first, DEADLINE_S)
 
 
 def test_fields_that_are_none_are_not_sent():
     """A foreign worker sees only what was meant."""
     with stub("r = read(); reply(r, keys=sorted(r))") as worker:
-        assert worker.request("x", deadline_s=GENEROUS_S, a=1, b=None) == {"keys": ["a", "id", "op"]}
+        assert worker.request("x", deadline_s=DEADLINE_S, a=1, b=None) == {"keys": ["a", "id", "op"]}
 
 
 def test_an_error_reply_costs_nothing():
@@ -77,11 +78,11 @@ def test_an_error_reply_costs_nothing():
     """
     with stub(body) as worker:
         with pytest.raises(WorkerError) as caught:
-            worker.request("run", deadline_s=GENEROUS_S)
+            worker.request("run", deadline_s=DEADLINE_S)
         error = caught.value
         assert (error.worker, error.type, str(error), error.phase) == ("stub", "memory", "m", "decode")
         assert error.log_tail == "what I was doing\n"
-        assert worker.request("run", deadline_s=GENEROUS_S) == {}
+        assert worker.request("run", deadline_s=DEADLINE_S) == {}
 
 
 @pytest.mark.parametrize(
@@ -119,12 +120,12 @@ def test_lone_surrogates_are_escaped(text, where):
     """
     with stub(body) as worker:
         if where == "ok":
-            found = worker.request("x", deadline_s=GENEROUS_S)
+            found = worker.request("x", deadline_s=DEADLINE_S)
             assert found == {"message": "a\\ud800b \U0001f600", "k\\ud800": ["\\ud800"]}
         else:
             with pytest.raises(WorkerError, match=r"^a\\ud800b \U0001f600$"):
-                worker.request("x", deadline_s=GENEROUS_S)
-        assert worker.request("x", deadline_s=GENEROUS_S) == {}
+                worker.request("x", deadline_s=DEADLINE_S)
+        assert worker.request("x", deadline_s=DEADLINE_S) == {}
 
 
 def test_an_endless_line_costs_the_worker():
@@ -136,7 +137,7 @@ def test_an_endless_line_costs_the_worker():
 def test_a_long_line_is_read_whole():
     """Just below the limit is fine."""
     with stub("reply(read(), text='x' * (16_000_000))") as worker:
-        assert len(worker.request("run", deadline_s=GENEROUS_S)["text"]) == 16_000_000
+        assert len(worker.request("run", deadline_s=DEADLINE_S)["text"]) == 16_000_000
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_a_deadline_kills_the_group():
     time.sleep(600)
     """
     worker = stub(body)
-    child = worker.request("start", deadline_s=GENEROUS_S)["child"]
+    child = worker.request("start", deadline_s=DEADLINE_S)["child"]
     assert loses(worker, deadline_s=0.05).type == "timeout"
     until = time.monotonic() + 10
     while _state(child) not in ("Z", "") and time.monotonic() < until:
@@ -214,7 +215,7 @@ def test_waiting_is_not_busy():
     with stub("r = read(); time.sleep(0.6); reply(r)") as worker:
         _ = worker.hello
         before = time.process_time()
-        worker.request("run", deadline_s=GENEROUS_S)
+        worker.request("run", deadline_s=DEADLINE_S)
         assert time.process_time() - before < 0.3
 
 
@@ -234,8 +235,8 @@ def test_stderr_of_a_waiting_peer_is_drained():
     with stub(noisy_body) as noisy, stub(quiet_body) as quiet:
         path = str(noisy.directory / "done")
         asked = noisy.send("run", path=path)
-        quiet.request("run", deadline_s=GENEROUS_S, path=path)
-        noisy.wait(asked, GENEROUS_S)
+        quiet.request("run", deadline_s=DEADLINE_S, path=path)
+        noisy.wait(asked, DEADLINE_S)
         assert len(noisy.log_tail()) == 64 << 10
 
 
@@ -248,7 +249,7 @@ def test_the_directory_is_private_and_goes():
     read()
     """
     with stub(body) as worker:
-        found = worker.request("run", deadline_s=GENEROUS_S)
+        found = worker.request("run", deadline_s=DEADLINE_S)
         assert found == {"cwd": str(worker.directory), "tmp": str(worker.directory), "mode": "0o700"}
     assert not worker.directory.exists()
 
@@ -259,7 +260,7 @@ def test_the_directory_goes_after_kill_9(tmp_path):
         _ = worker.hello
         os.kill(worker.pid, signal.SIGKILL)
         with pytest.raises(WorkerError, match="killed by SIGKILL"):
-            worker.request("run", deadline_s=GENEROUS_S, what="null")
+            worker.request("run", deadline_s=DEADLINE_S, what="null")
         assert list(tmp_path.glob("tare-run-*/worker-*")) == []
 
 
@@ -313,7 +314,7 @@ def test_the_environment_is_clean(monkeypatch):
     for name in ("https_proxy", "HTTP_PROXY", "MY_SECRET", "LC_NUMERIC", "PYTHONTRACEMALLOC"):
         monkeypatch.setenv(name, "leaked")
     with stub("r = read(); reply(r, **os.environ)", threads=1, hash_seed=42) as worker:
-        found = worker.request("run", deadline_s=GENEROUS_S)
+        found = worker.request("run", deadline_s=DEADLINE_S)
     assert "leaked" not in found.values()
     expected = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "42", "OMP_NUM_THREADS": "1"}
     assert expected == {name: found.get(name) for name in expected}
@@ -324,34 +325,34 @@ def test_all_threads_leaves_the_knobs_alone(tmp_path):
     assert "OMP_NUM_THREADS" not in clean_environment(tmp_path, threads="all", hash_seed=0)
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins no processes")
 def test_a_worker_is_pinned_from_its_start():
     """The child runs on the given CPU only; the parent is not moved."""
+    need_linux()
     before = os.sched_getaffinity(0)
     cpu = max(before)
     with stub("r = read(); reply(r, cpus=sorted(os.sched_getaffinity(0)))", cpu=cpu) as worker:
-        assert worker.request("run", deadline_s=GENEROUS_S) == {"cpus": [cpu]}
+        assert worker.request("run", deadline_s=DEADLINE_S) == {"cpus": [cpu]}
     assert os.sched_getaffinity(0) == before
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="prlimit is Linux's")
 def test_memory_is_limited():
     """RLIMIT_DATA is the given one."""
+    need_linux()
     body = "import resource; r = read(); reply(r, limit=resource.getrlimit(resource.RLIMIT_DATA)[0])"
     with stub(body, memory_limit=1 << 30) as worker:
         _ = worker.hello
-        assert worker.request("run", deadline_s=GENEROUS_S) == {"limit": 1 << 30}
+        assert worker.request("run", deadline_s=DEADLINE_S) == {"limit": 1 << 30}
 
 
 def test_a_worker_leads_its_own_session():
     """Ctrl-C in the user's terminal reaches the parent only."""
     with stub("r = read(); reply(r, session=os.getsid(0), group=os.getpgid(0))") as worker:
-        assert worker.request("run", deadline_s=GENEROUS_S) == {"session": worker.pid, "group": worker.pid}
+        assert worker.request("run", deadline_s=DEADLINE_S) == {"session": worker.pid, "group": worker.pid}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
 def test_a_killed_parent_leaves_no_worker(tmp_path):
     """Even a worker that never reads its input again ends with its parent."""
+    need_linux()
     code = textwrap.dedent("""
         import os, sys
         from tare.measure.driver import Worker
@@ -379,7 +380,7 @@ def test_a_worker_outlives_the_thread_that_started_it():
     thread.join()
     with workers[0] as worker:
         assert worker.hello["proto"] == 1
-        assert "samples" in worker.request("run", deadline_s=GENEROUS_S, what="null", batch=1)
+        assert "samples" in worker.request("run", deadline_s=DEADLINE_S, what="null", batch=1)
 
 
 def test_a_forgotten_worker_is_ended():

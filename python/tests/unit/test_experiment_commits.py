@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from conftest import ROOT, need
-from experiment_records import modules, result_of
+from support.capabilities import ROOT, need_command
+from support.experiment_records import modules, result_of
 
 from tare.measure.record import new_record, read_record, write_record
 
@@ -100,7 +99,7 @@ def test_the_commit_is_that_of_the_sources_that_run(bench, tmp_path, monkeypatch
     import tare
     from tare._tare import __commit__
 
-    need(shutil.which("git") is not None, "git is needed")
+    need_command("git")
     commit_of = bench["commits"].commit_of
     core = None if __commit__ == "unknown" else __commit__
     assert commit_of(tmp_path / "elsewhere") == core, "a wheel that is installed knows its own"

@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from experiment_records import FIGURES, curve, modules, record_of, sized
+from support.experiment_records import FIGURES, curve, modules, record_of, sized
 
 
 @pytest.fixture

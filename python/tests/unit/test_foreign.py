@@ -43,7 +43,7 @@ for line in sys.stdin:
     asked = json.loads(line)
     op, ok = asked["op"], {}
     if op == "hello":
-        ok = {"proto": 1, "worker": "node", "runtime": "fake", "version": "0", "pid": os.getpid(),
+        ok = {"proto": 1, "worker": codec["id"], "runtime": "fake", "version": "0", "pid": os.getpid(),
               "codecs": [codec], "clocks": ["wall_ns"], "cpu_source": "none", "gc": ["on"]}
     elif op == "load":
         ok = {"kind": "document", "items": 50, "rows": None, "resident_bytes": 1}
@@ -73,7 +73,7 @@ for line in sys.stdin:
         row = {"columns": [1000] * 3, "zero": [0, 0, 0], "back": [-5, 0, 0], "busy": [10**6, 10**12, 0]}.get(
             how, [1000, 900, 0]
         )
-        if asked["what"] == {"tenth": "encode", "tenth of decode": "decode"}.get(how):
+        if asked["what"] == {"tenth": "encode", "tenthofdecode": "decode"}.get(how):
             time.sleep(0.08)
             row = [8_000_000, 8_000_000, 0]
         elif how == "fast":
@@ -89,13 +89,42 @@ def _state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-def run_with(command: str) -> dict[str, dict[str, Any]]:
-    """A plan of a codec of Python's and one of the worker's; their cases by codec."""
-    few = {"launches": 1, "rounds": 1, "deadline_s": 2}
-    block = {"dataset": ["d"], "codec": ["json:stdlib", "json:node"], "medium": ["memory"]}
+def run_with(workers: dict[str, str], **settings: Any) -> dict[str, dict[str, Any]]:
+    """Measure a codec of Python's and one of each worker's by a plan; their cases by codec."""
+    few = {"launches": 1, "rounds": 1, "deadline_s": 3}
+    block = {
+        "dataset": ["d"],
+        "codec": ["json:stdlib", *(f"json:{name}" for name in workers)],
+        "medium": ["memory"],
+    }
     plan = Plan.from_dict({"plan": 1, "name": "mine", "statistics": few, "block": [block]})
-    result = measure.run(DOCUMENT, plan=plan, time_s=20, deadline_s=2, workers={"node": command})
+    result = measure.run(DOCUMENT, plan=plan, time_s=0, deadline_s=3, workers=workers, **settings)
     return {case["labels"]["codec"]: case for case in result.record["cases"] if "twin" not in case["labels"]}
+
+
+# Workers that lie, with the status and the reason of the case of each.
+LIES = {
+    "dies": ("error", "exited with code 3"),
+    "prints": ("error", "not a reply"),
+    "hangs": ("timeout", "no answer within 3 s"),
+    "empty": ("unproven", "no data came back"),
+    "zero": ("error", "a sample of 0 ns"),
+    "back": ("error", "a sample of -5 ns"),
+    "busy": ("error", "more than every CPU could give"),
+    "tenth": ("error", "the worker's clock is wrong: of encode, 8000000 ns were told for "),
+    "tenthofdecode": ("error", "the worker's clock is wrong: of decode, 8000000 ns were told for "),
+    "fast": ("error", "the worker's clock is wrong: 1000000000000 ns were told for "),
+}
+one_run = pytest.mark.xdist_group("one run of workers that lie")
+
+
+@pytest.fixture(scope="module")
+def lies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """One run of workers of which each but one lies."""
+    folder = tmp_path_factory.mktemp("lies")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        return run_with({how: liar(folder, how, how) for how in ("well", *LIES)})
 
 
 @pytest.mark.parametrize("telling", [1.0, 0.7, 0.34, 0.1])
@@ -223,10 +252,10 @@ def test_what_does_nothing_is_no_shared_format() -> None:
     assert "none" not in shared_formats({})
 
 
-def liar(tmp_path: Path, how: str) -> str:
+def liar(tmp_path: Path, how: str, language: str = "node") -> str:
     path = tmp_path / "liar.py"
     path.write_text(LIAR)
-    return shlex.join([sys.executable, str(path), how, json.dumps(CODEC)])
+    return shlex.join([sys.executable, str(path), how, json.dumps(CODEC | {"id": f"json:{language}"})])
 
 
 @pytest.mark.parametrize(
@@ -261,7 +290,7 @@ def test_a_program_of_the_current_folder_is_not_run_by_its_bare_name(
 def test_a_worker_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given up at the deadline of its hello; its row says so, and the codecs of Python's own are measured."""
     monkeypatch.setattr(driver, "HELLO_DEADLINE_S", 0.3)
-    cases = run_with("sleep 61")
+    cases = run_with({"node": "sleep 61"})
     assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == ("n/a", "ok")
     assert "no answer within 0.3 s" in cases["json:node"]["reason"]
 
@@ -296,44 +325,25 @@ def test_what_goes_wrong_while_a_language_is_asked_is_raised(monkeypatch: pytest
         foreign.inventories(["perl"], {"perl": "perl x"})
 
 
-@pytest.mark.parametrize(
-    ("how", "status", "reason"),
-    [
-        ("dies", "error", "exited with code 3"),
-        ("prints", "error", "not a reply"),
-        ("hangs", "timeout", "no answer within 2 s"),
-        ("empty", "unproven", "no data came back"),
-    ],
-)
-def test_a_worker_that_fails_at_work_costs_its_own_case(
-    tmp_path: Path, how: str, status: str, reason: str
-) -> None:
-    """The status is that of the failure, the reason in words; Python's codec is measured."""
-    cases = run_with(liar(tmp_path, how))
-    assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == (status, "ok")
-    assert reason in cases["json:node"]["reason"]
+@one_run
+@pytest.mark.parametrize("how", LIES)
+def test_a_worker_that_fails_at_work_costs_its_own_case(lies: dict[str, dict[str, Any]], how: str) -> None:
+    """The status is that of the failure, the reason in words.
+
+    No time that passed, time that went back, CPU time beyond wall time on every CPU, a wall clock by which the
+    parent waited ten times as long, or much less: no figure at all.
+    """
+    status, reason = LIES[how]
+    assert lies[f"json:{how}"]["status"] == status
+    assert status == "unproven" or not lies[f"json:{how}"]["launches"]
+    assert reason in lies[f"json:{how}"]["reason"]
 
 
-def test_a_worker_that_does_as_it_should_is_measured(tmp_path: Path) -> None:
+@one_run
+def test_a_worker_that_does_as_it_should_is_measured(lies: dict[str, dict[str, Any]]) -> None:
     """Its figures stand beside Python's, and the record says who made them."""
-    case = run_with(liar(tmp_path, "well"))["json:node"]
-    assert case["status"] == "ok"
-    assert case["launches"][0]["samples"]["encode"]["wall_ns"] == [1000]
-
-
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [
-        ("zero", "a sample of 0 ns"),
-        ("back", "a sample of -5 ns"),
-        ("busy", "more than every CPU could give"),
-    ],
-)
-def test_a_clock_that_cannot_be_right_costs_its_own_case(tmp_path: Path, how: str, reason: str) -> None:
-    """No time that passed, time that went back, CPU time beyond wall time on every CPU: no figure at all."""
-    cases = run_with(liar(tmp_path, how))
-    assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == ("error", "ok")
-    assert reason in cases["json:node"]["reason"]
+    assert (lies["json:stdlib"]["status"], lies["json:well"]["status"]) == ("ok", "ok")
+    assert lies["json:well"]["launches"][0]["samples"]["encode"]["wall_ns"] == [1000]
 
 
 @pytest.mark.parametrize(
@@ -417,20 +427,9 @@ def test_workers_are_given_by_name_and_command(pair: str) -> None:
 
 
 def test_a_codec_of_another_language_needs_no_plan(tmp_path: Path) -> None:
-    """It is screened, weighed and probed beside Python's base, and is the answer if it is the only one asked for."""
+    """It is screened, weighed and probed; a medium that it has not is a row with the reason, and starts no process."""
     result = measure.run(
-        DOCUMENT, codecs=("json:node",), time_s=6, deadline_s=2, workers={"node": liar(tmp_path, "well")}
-    )
-    statuses = {case["labels"]["codec"]: case["status"] for case in result.record["cases"]}
-    assert statuses["json:node"] == "ok"
-    with pytest.raises(UsageError, match="cbor:node-x: the Node worker has no codec cbor:node-x"):
-        measure.run(DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")})
-
-
-def test_a_medium_that_a_worker_has_not_is_a_row_with_the_reason(tmp_path: Path) -> None:
-    """The codec is weighed on the others; nobody starts a process for what is known."""
-    result = measure.run(
-        DOCUMENT, codecs=("json:node", "json:stdlib"), media=("memory", "fifo"), time_s=8, deadline_s=2,
+        DOCUMENT, codecs=("json:node", "json:stdlib"), media=("memory", "fifo"), time_s=6, deadline_s=2,
         workers={"node": liar(tmp_path, "well")},
     )  # fmt: skip
     weighed = [case for case in result.record["cases"] if case["stage"] == "weigh"]
@@ -439,23 +438,8 @@ def test_a_medium_that_a_worker_has_not_is_a_row_with_the_reason(tmp_path: Path)
     assert (fifo["labels"]["medium"], fifo["status"], fifo["launches"]) == ("fifo", "n/a", [])
     assert fifo["reason"] == "json:node is not measured on fifo by the Node worker"
     check(result.record)
-
-
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
-        ("tenth", "of encode, 8000000 ns were told for "),
-        ("tenth of decode", "of decode, 8000000 ns were told for "),
-        ("fast", "1000000000000 ns were told for "),
-    ],
-)
-def test_a_wall_clock_that_tells_otherwise_than_ours_is_no_figure(
-    tmp_path: Path, how: str, said: str
-) -> None:
-    """The parent waited ten times as long as the worker says, or much less: no figure at all."""
-    cases = run_with(liar(tmp_path, how))
-    assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == ("error", "ok")
-    assert f"the worker's clock is wrong: {said}" in cases["json:node"]["reason"]
+    with pytest.raises(UsageError, match="cbor:node-x: the Node worker has no codec cbor:node-x"):
+        measure.run(DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")})
 
 
 def test_a_worker_that_hangs_at_work_is_told_so_when_time_is_short(tmp_path: Path) -> None:

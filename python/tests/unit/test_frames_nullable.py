@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.capabilities import need_module
 
 import tare
 
-pd = pytest.importorskip("pandas")
+pd = need_module("pandas")
 
 FRAME = {"i": ("Int64", [2**53 + 1, None]), "b": ("boolean", [True, None]), "x": ("float64", [0.5, 1.5])}
 

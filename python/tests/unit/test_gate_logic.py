@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 
 import pytest
-from planted_truth import Planted
-from simulate import synthetic_record
+from support.planted_codecs import Planted
+from support.soak import scaled
+from support.synthetic_records import synthetic_record
 
 from tare.errors import UsageError
 from tare.measure.gating import gate
@@ -62,7 +63,7 @@ def test_planted_slowdowns_are_found_and_nothing_else(noise):
         "json:lib4": 1.30,
         "json:lib5": 1.30,
     }
-    outcomes = run_gates(noise, factors, runs=12)
+    outcomes = run_gates(noise, factors, runs=scaled(4, 12))
     assert all({"json:lib4", "json:lib5"} <= found for found in outcomes)
     innocent = [name for name in ["json:stdlib", *NAMES] if factors.get(name, 1.0) < 1.1]
     false_alarms = sum(name in found for found in outcomes for name in innocent)

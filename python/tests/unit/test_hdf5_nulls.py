@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import need
+from support.capabilities import need_codec, need_module
 
 import tare
 from tare.codec import Codec
@@ -15,7 +14,7 @@ CODEC = Codec.parse("hdf5:pandas")
 
 @pytest.fixture(autouse=True)
 def _installed():
-    need(CODEC.library.installed, "hdf5:pandas is not installed")
+    need_codec(str(CODEC))
 
 
 def back(table):
@@ -47,6 +46,7 @@ def test_integers_with_nulls_keep_their_values(values, kind, came):
 @pytest.mark.parametrize("dtype", ["Int32", "UInt8", "boolean", "int64[pyarrow]"])
 def test_a_frame_with_nullable_columns_and_no_null_is_stored_as_it_is(dtype):
     """The user's own frame is not touched, and its values come back."""
+    pd = need_module("pandas")
     frame = pd.DataFrame({"n": pd.array([1, 0, 1], dtype=dtype)}, index=[5, 6, 7])
     found = CODEC.decode(CODEC.encode(frame), trust=True)
     assert [1, 0, 1] == found["n"].tolist()

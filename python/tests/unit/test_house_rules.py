@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from source_imports import PACKAGE, module_name, sources
+from support.source_imports import PACKAGE, module_name, sources
 
 import tare
 from tare import compress, formats
@@ -20,12 +22,19 @@ TEXT = {".py", ".pyi", ".rs", ".toml", ".sh", ".R", ".js", ".mjs", ".java", ".cs
 # Data that is not written by hand, and texts about characters.
 NOT_ASCII = ("fuzz/corpus/", "vectors/", "python/tests/data/", "python/tare/report/vendor/")
 VENDORED = ("python/tare/report/vendor/",)
+# How a test would ask itself whether this machine can run it.
+ASKING = re.compile(
+    r"\bwhich\(|\bimport[o]rskip\b|\bpytest\.skip\(|\bskip[i]f\b|\bmark\.skip\b|TARE_REQUIRE[_]ALL"
+)
+ASKS = {"python/tests/conftest.py", "python/tests/support/capabilities.py"}
 
 
 def tracked() -> list[Path]:
     """The files of the repository; without git, those of the package."""
-    done = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, check=False)
-    names = done.stdout.decode().split("\0")[:-1] if done.returncode == 0 else []
+    names: list[str] = []
+    with contextlib.suppress(OSError):  # as where there is no program git
+        done = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, check=False)
+        names = done.stdout.decode().split("\0")[:-1]
     files = [ROOT / name for name in names] or [*PACKAGE.rglob("*.*"), *(ROOT / "src").rglob("*.rs")]
     return [file for file in files if file.is_file()]
 
@@ -81,19 +90,29 @@ def test_sources_are_ascii() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("path", sources(), ids=module_name)
-def test_modules_say_what_they_are_and_what_they_export(path: Path) -> None:
+def test_modules_say_what_they_are_and_what_they_export() -> None:
     """Each module has a docstring, lazy annotations and an ``__all__`` that is true."""
-    text = path.read_text(encoding="utf-8")
+    found = [
+        f"{module_name(path)}: {wrong}"
+        for path in sources()
+        for wrong in wrong_with_module(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def wrong_with_module(text: str) -> Iterator[str]:
+    """Yield what a module's text lacks of what every module has."""
     tree = ast.parse(text)
-    assert ast.get_docstring(tree), "no docstring"
-    assert "from __future__ import annotations" in text or len(tree.body) == 1
-    names = exported(tree)
+    if not ast.get_docstring(tree):
+        yield "no docstring"
+    if "from __future__ import annotations" not in text and len(tree.body) > 1:
+        yield "no lazy annotations"
     defined = {name for node in ast.walk(tree) for name in bound(node)}
-    lazy = re.search(r"^def __getattr__", text, re.MULTILINE) is not None
-    if len(tree.body) > 1:
-        assert "__all__" in defined, "no __all__"
-    assert lazy or names <= defined, f"__all__ names {names - defined}"
+    if len(tree.body) > 1 and "__all__" not in defined:
+        yield "no __all__"
+    missing = exported(tree) - defined
+    if missing and not re.search(r"^def __getattr__", text, re.MULTILINE):
+        yield f"__all__ names {missing}"
 
 
 def bound(node: ast.AST) -> list[str]:
@@ -107,14 +126,23 @@ def bound(node: ast.AST) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("path", sources(), ids=module_name)
-def test_public_functions_are_documented(path: Path) -> None:
+def test_public_functions_are_documented() -> None:
     """Each exported function has a docstring, and one that raises says what."""
-    if module_name(path).startswith("tare.cli"):
-        return  # a command's docstring is its help text
-    for function in public_functions(path.read_text(encoding="utf-8")):
+    found = [
+        f"{module_name(path)}: {wrong}"
+        for path in sources()
+        if not module_name(path).startswith("tare.cli")  # a command's docstring is its help text
+        for wrong in undocumented(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def undocumented(text: str) -> Iterator[str]:
+    """Yield what the docstrings of a module's public functions lack."""
+    for function in public_functions(text):
         doc = ast.get_docstring(function) or ""
-        assert doc, f"{function.name} has no docstring"
+        if not doc:
+            yield f"{function.name} has no docstring"
         raises = any(
             isinstance(node, ast.Raise)
             and isinstance(node.exc, ast.Call)
@@ -122,7 +150,25 @@ def test_public_functions_are_documented(path: Path) -> None:
             for node in ast.walk(function)
         )
         said = "Raises:" in doc or "raise" in doc.lower()
-        assert said or not raises, f"{function.name} raises and does not say what"
+        if raises and not said:
+            yield f"{function.name} raises and does not say what"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = 1\ny = 2", ["no docstring", "no lazy annotations", "no __all__"]),
+        ("'Text.'\nfrom __future__ import annotations\n__all__ = ['no']", ["__all__ names {'no'}"]),
+        ("'Text.'", []),
+    ],
+)
+def test_what_a_module_lacks_is_found(text: str, expected: list[str]) -> None:
+    assert list(wrong_with_module(text)) == expected
+
+
+def test_what_a_function_lacks_is_found() -> None:
+    planted = "__all__ = ['f', 'g']\ndef f(): 1\ndef g():\n    'Text.'\n    raise ValueError('x')\n"
+    assert list(undocumented(planted)) == ["f has no docstring", "g raises and does not say what"]
 
 
 def test_the_front_door_is_small_and_complete() -> None:
@@ -181,3 +227,34 @@ def test_the_package_that_measures_tells_each_of_its_modules() -> None:
     told = re.findall(r"^ {4}(\w+) {2,}\S", measure.__doc__ or "", re.MULTILINE)
     there = {path.stem for path in (PACKAGE / "measure").glob("*.py")} - {"__init__"}
     assert sorted(there) == sorted(told)
+
+
+def asking(text: str) -> list[int]:
+    """List the lines that ask the machine without `support/capabilities.py`."""
+    return [number for number, line in enumerate(text.splitlines(), 1) if ASKING.search(line)]
+
+
+def test_tests_ask_what_a_machine_can_by_capability() -> None:
+    """Finds other ways to ask: a program may lack its libraries, and CI does not see such a skip."""
+    found = []
+    for path in sorted((ROOT / "python" / "tests").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name not in ASKS:
+            found += [f"{name}:{number}" for number in asking(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "need(shutil.wh~ich('R'), 'R is not installed')",
+        "pd = pytest.importor~skip('pandas')",
+        "pytest.sk~ip('no R here')",
+        "@pytest.mark.ski~pif(os.geteuid() == 0, reason='root')",
+        "@pytest.mark.sk~ip",
+        "if os.environ.get('TARE_REQUIRE~_ALL'):",
+    ],
+)
+def test_a_test_that_asks_by_itself_is_found(line: str) -> None:
+    planted = line.replace("~", "")
+    assert asking(f"need_command('git')\n    {planted}\nneed(path.exists(), 'which is skipped')") == [2]

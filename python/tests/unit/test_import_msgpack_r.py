@@ -15,6 +15,8 @@ from tare.measure.imports import import_msgpack_r, import_record
 from tare.measure.record import encode_record, parse_record
 from tare.measure.result import Result
 
+pytestmark = pytest.mark.xdist_group("published timings")  # they are imported once, in one process
+
 HEAD = "method,encoder,size,read.user,read.sys,read.elapsed,write.user,write.sys,write.elapsed,total.user,total.sys,total.elapsed,bytes,note\n"
 ROW = "convert,msgpack,1,0.1,0.0,0.1,0.2,0.0,0.2,0.3,0.0,0.2,100,NA\n"
 

@@ -9,7 +9,7 @@ import pickle
 
 import pyarrow as pa
 import pytest
-from conftest import need
+from support.capabilities import need_codec
 
 import tare
 from tare import compress
@@ -29,8 +29,7 @@ def looked(tmp_path, name, data):
 @pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.csv", "x.orc", "x.avro"])
 def test_tables_have_columns_rows_and_parts(name, tmp_path):
     """Rows and columns are those of the table; the parts add up to the file."""
-    codec = tare.Codec.for_path(name)
-    need(codec.library.installed, f"{codec} is not installed")
+    need_codec(str(tare.Codec.for_path(name)))
     tare.write(PEOPLE, tmp_path / name)
     found = tare.inspect(tmp_path / name)
     assert ("table", 500, 13) == (found.kind, found.rows, len(found.columns))
@@ -103,7 +102,7 @@ def test_a_long_text_is_checked_as_far_as_it_is_read(tmp_path, monkeypatch):
 @pytest.mark.parametrize("codec", ["msgpack:msgspec", "cbor:cbor2"])
 def test_binary_documents_are_walked(codec, tmp_path):
     """Every value is counted under its type, every byte under one."""
-    need(tare.Codec.parse(codec).library.installed, f"{codec} is not installed")
+    need_codec(codec)
     value = {"text": "x" * 300, "n": [0, -1, 2**40, 1.5, None, True], "b": b"\x00" * 20, "m": {"k": []}}
     data = tare.encode(value, codec)
     found = looked(tmp_path, f"x.{codec.partition(':')[0]}", data)
@@ -199,8 +198,7 @@ def test_large_files_are_estimated(tmp_path):
 )
 def test_inspecting_cut_files_never_crashes(name, tmp_path):
     """Every cut gives findings with an error or a flag, or is refused in words."""
-    codec = tare.Codec.for_path(name)
-    need(codec.library.installed, f"{codec} is not installed")
+    codec = need_codec(str(tare.Codec.for_path(name)))
     value = PEOPLE if "document" not in codec.format.kinds else PEOPLE.slice(0, 50).to_pylist()
     data = codec.encode(value)
     for end in sorted({*range(1, 20), *(len(data) * k // 29 for k in range(1, 29))}):

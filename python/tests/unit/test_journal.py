@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import simulate
+from support import synthetic_records
 
 from tare.errors import RecordError
 from tare.measure.journal import Journal, fold
@@ -30,7 +30,7 @@ def without_derived(record: dict[str, Any]) -> dict[str, Any]:
 
 def test_fold_gives_the_record(tmp_path: Path) -> None:
     """A complete journal folds into a record equal to the run's own, and is gone then."""
-    record = simulate.synthetic_record(derived=False)
+    record = synthetic_records.synthetic_record(derived=False)
     journal = journal_of(record, tmp_path / "a.tare.jsonl")
     place = fold(journal.path, tmp_path / "a.tare.json")
     assert without_derived(record) == without_derived(read_record(place))
@@ -39,7 +39,7 @@ def test_fold_gives_the_record(tmp_path: Path) -> None:
 
 def test_cut_at_every_byte_of_the_last_lines(tmp_path: Path) -> None:
     """Wherever a kill tears the journal, whole lines before it are read and nothing else."""
-    record = simulate.synthetic_record(launches=2, rounds=2, growth=False, derived=False)
+    record = synthetic_records.synthetic_record(launches=2, rounds=2, growth=False, derived=False)
     record["cases"] = record["cases"][:2]
     data = journal_of(record, tmp_path / "a.tare.jsonl").path.read_bytes()
     lines = data.count(b"\n")
@@ -57,7 +57,7 @@ def test_cut_at_every_byte_of_the_last_lines(tmp_path: Path) -> None:
 
 def test_appending_after_a_torn_line(tmp_path: Path) -> None:
     """A journal opened again loses its torn end first, so that no line is lost to it."""
-    record = simulate.synthetic_record(launches=1, rounds=2, growth=False, derived=False)
+    record = synthetic_records.synthetic_record(launches=1, rounds=2, growth=False, derived=False)
     first, second = record["cases"][:2]
     record["cases"] = [first]
     path = journal_of(record, tmp_path / "a.tare.jsonl").path
@@ -70,7 +70,7 @@ def test_appending_after_a_torn_line(tmp_path: Path) -> None:
 
 def test_case_written_again_keeps_its_launches_within_a_stage(tmp_path: Path) -> None:
     """A later line of a case updates it; a later stage begins it anew."""
-    record = simulate.synthetic_record(launches=2, rounds=2, growth=False, derived=False)
+    record = synthetic_records.synthetic_record(launches=2, rounds=2, growth=False, derived=False)
     case = record["cases"][0]
     record["cases"] = [case]
     path = journal_of(record, tmp_path / "a.tare.jsonl").path
@@ -94,7 +94,7 @@ def test_case_written_again_keeps_its_launches_within_a_stage(tmp_path: Path) ->
 )
 def test_damage_before_the_end_is_told(line: bytes, message: str, tmp_path: Path) -> None:
     """A whole line that makes no sense is an error with its number."""
-    record = simulate.synthetic_record(derived=False)
+    record = synthetic_records.synthetic_record(derived=False)
     record["cases"] = []
     path = journal_of(record, tmp_path / "a.tare.jsonl").path
     path.write_bytes(path.read_bytes() + line + b"\n")
@@ -104,7 +104,7 @@ def test_damage_before_the_end_is_told(line: bytes, message: str, tmp_path: Path
 
 def test_unknown_lines_are_of_a_later_version(tmp_path: Path) -> None:
     """A line with fields that nobody knows does not hide the others."""
-    record = simulate.synthetic_record(derived=False)
+    record = synthetic_records.synthetic_record(derived=False)
     path = journal_of(record, tmp_path / "a.tare.jsonl").path
     path.write_bytes(path.read_bytes() + b'{"event":"new"}\n')
     assert len(record["cases"]) == len(Journal.read(path)["cases"])
@@ -112,7 +112,7 @@ def test_unknown_lines_are_of_a_later_version(tmp_path: Path) -> None:
 
 def test_launch_cut_short_is_dropped_whole() -> None:
     """Where only some cases of a set have the last launch, none keeps it."""
-    record = simulate.synthetic_record(launches=3, growth=False, derived=False)
+    record = synthetic_records.synthetic_record(launches=3, growth=False, derived=False)
     record["interrupted"] = True
     weighed = [case for case in record["cases"] if case["stage"] == "weigh" and len(case["launches"]) == 3]
     weighed[0]["launches"] = weighed[0]["launches"][:2]
@@ -128,7 +128,7 @@ def test_launch_cut_short_is_dropped_whole() -> None:
 
 def test_finished_cases_are_used_again() -> None:
     """With the same machine, data, codecs and seed every finished case is used."""
-    old = simulate.synthetic_record(growth=False, derived=False)
+    old = synthetic_records.synthetic_record(growth=False, derived=False)
     found = reusable(old, {**old, "cases": []})
     finished = [case["key"] for case in old["cases"] if case["status"] not in ("n/a", "pending")]
     assert sorted(finished) == sorted(found.cases)
@@ -145,7 +145,7 @@ def test_finished_cases_are_used_again() -> None:
 )
 def test_nothing_is_used_again_when_the_run_differs(change: Any, reason: str) -> None:
     """Another machine, other data or another seed: everything is measured again, and it says why."""
-    old = simulate.synthetic_record(growth=False, derived=False)
+    old = synthetic_records.synthetic_record(growth=False, derived=False)
     new = copy.deepcopy({**old, "cases": []})
     change(new)
     found = reusable(old, new)
@@ -157,7 +157,7 @@ def test_nothing_is_used_again_when_the_run_differs(change: Any, reason: str) ->
 
 def test_a_new_version_of_one_library_costs_its_cases_only() -> None:
     """The other codecs' cases are used again."""
-    old = simulate.synthetic_record(growth=False, derived=False)
+    old = synthetic_records.synthetic_record(growth=False, derived=False)
     new = copy.deepcopy({**old, "cases": []})
     codec = "parquet:polars"
     new["codecs"][codec]["version"] = "9.9"
@@ -170,6 +170,6 @@ def test_a_new_version_of_one_library_costs_its_cases_only() -> None:
 
 def test_unfinished_cases_are_measured_again() -> None:
     """A case with fewer launches than wanted is redone, with the count."""
-    old = simulate.synthetic_record(launches=2, growth=False, derived=False)
+    old = synthetic_records.synthetic_record(launches=2, growth=False, derived=False)
     found = reusable(old, {**old, "cases": []}, launches=5)
     assert "2 of 5 launches were finished" in {reason for _, reason in found.redone}

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from conftest import need
+from support.capabilities import need_module
 
 from tare import frames, kinds
 from tare.errors import EncodeError, Unsupported, UsageError
@@ -72,7 +72,7 @@ def bits(column: Any) -> Any:
 @pytest.mark.parametrize("name", whole_table().column_names)
 def test_pandas_keeps_the_column(name: str) -> None:
     """From arrow to pandas and back gives the same type, nulls and values for every type."""
-    need(_has("pandas"), "pandas is not installed")
+    need_module("pandas")
     table = whole_table().select([name])
     back = kinds.convert(kinds.convert(table, "pandas"), "arrow")
     assert table.schema.field(name).type == back.schema.field(name).type
@@ -82,7 +82,7 @@ def test_pandas_keeps_the_column(name: str) -> None:
 @pytest.mark.parametrize("name", whole_table().column_names)
 def test_pandas_keeps_the_empty_column(name: str) -> None:
     """Without rows the type still comes back."""
-    need(_has("pandas"), "pandas is not installed")
+    need_module("pandas")
     table = whole_table().select([name]).slice(0, 0)
     back = kinds.convert(kinds.convert(table, "pandas"), "arrow")
     assert table.schema.field(name).type == back.schema.field(name).type
@@ -91,7 +91,7 @@ def test_pandas_keeps_the_empty_column(name: str) -> None:
 
 def test_pandas_users_get_the_dtypes_they_have() -> None:
     """Plain columns have the dtypes that pandas gives everyone; extension types only where needed."""
-    need(_has("pandas"), "pandas is not installed")
+    need_module("pandas")
     frame = kinds.convert(whole_table(), "pandas")
     dtypes = frame.dtypes.astype(str)
     expected = {
@@ -112,9 +112,7 @@ def test_pandas_users_get_the_dtypes_they_have() -> None:
 
 def test_pandas_index_becomes_columns_and_an_index_again() -> None:
     """An index that only counts is left out, however it is stored; any other comes back as the index."""
-    need(_has("pandas"), "pandas is not installed")
-    import pandas as pd
-
+    pd = need_module("pandas")
     plain = pd.DataFrame({"a": [1, 2]}, index=pd.Index([0, 1], dtype="int64"))
     assert ["a"] == kinds.convert(plain, "arrow").column_names
     for index in (
@@ -129,7 +127,7 @@ def test_pandas_index_becomes_columns_and_an_index_again() -> None:
 
 def test_pandas_names_may_repeat() -> None:
     """Duplicate and empty names stay as they are."""
-    need(_has("pandas"), "pandas is not installed")
+    need_module("pandas")
     import pyarrow as pa
 
     table = pa.Table.from_arrays([pa.array([1]), pa.array(["x"]), pa.array([2.5])], names=["a", "a", ""])
@@ -139,9 +137,7 @@ def test_pandas_names_may_repeat() -> None:
 
 def test_pandas_mixed_column_is_refused() -> None:
     """A column of objects that no Arrow type holds is an error that names it."""
-    need(_has("pandas"), "pandas is not installed")
-    import pandas as pd
-
+    pd = need_module("pandas")
     with pytest.raises(EncodeError, match="'odd'"):
         kinds.convert(pd.DataFrame({"odd": [1, "x", object()]}), "arrow")
 
@@ -153,7 +149,7 @@ def test_pandas_mixed_column_is_refused() -> None:
 )  # fmt: skip
 def test_polars_keeps_the_column(name: str) -> None:
     """From arrow to polars and back gives the same type, nulls and values for the types polars has."""
-    need(_has("polars"), "polars is not installed")
+    need_module("polars")
     table = whole_table().select([name])
     back = kinds.convert(kinds.convert(table, "polars"), "arrow")
     assert table.schema.field(name).type == back.schema.field(name).type

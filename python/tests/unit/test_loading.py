@@ -5,26 +5,22 @@ from __future__ import annotations
 import decimal
 import json
 import random
-import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from conftest import need
+from support.capabilities import need_worker_codec
+from support.plans import once
+from support.shared_workers import shared_worker
+from support.worker_requests import ask, load_document
 
-import tare
 from tare import measure
 from tare.dataset import Dataset
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
 from tare.measure.loading import changed_types, handed, refuse_other_values
 from tare.tagged import from_tagged
 
-WORKERS = Path(tare.__file__).parent / "workers"
-LANGUAGES = {
-    "r": (("sh", str(WORKERS / "r" / "tare-worker-r.sh")), "rds:r", "Rscript"),
-    "mono": (("sh", str(WORKERS / "mono" / "tare-worker-mono.sh")), "bson:mono-newtonsoft", "mcs"),
-}
+CODECS = {"r": "rds:r", "mono": "bson:mono-newtonsoft"}
 
 
 @pytest.mark.parametrize(
@@ -53,9 +49,11 @@ def test_whole_numbers_that_a_language_lacks(
 
 
 def test_a_run_tells_it(tmp_path: Path) -> None:
-    need(shutil.which("Rscript") is not None, "R is not installed")
-    result = measure.run({"id": [2**53 + 1]}, time_s=8, codecs=("rds:r", "json:stdlib"))
-    (case,) = [case for case in result.cases if case["labels"]["codec"] == "rds:r"]
+    need_worker_codec("rds:r", language="r")
+    result = measure.run({"id": [2**53 + 1]}, plan=once("rds:r", "json:stdlib"), time_s=0)
+    (case,) = [
+        case for case in result.cases if case["labels"]["codec"] == "rds:r" and "twin" not in case["labels"]
+    ]
     assert case["status"] == "refused"
     assert f"R loads the whole number {2**53 + 1} as another one" in case["reason"]
 
@@ -88,23 +86,23 @@ def test_doubles_are_handed_by_their_bits_where_decimals_are_read_inexactly(tmp_
     ],
 )
 def test_r_takes_doubles_by_their_bits_whatever_else_is_said_of_them(tmp_path: Path, text: str) -> None:
-    command, codec, program = LANGUAGES["r"]
-    need(shutil.which(program) is not None, f"{program} is not installed")
+    codec = CODECS["r"]
+    need_worker_codec(codec, language="r")
     path, out, tagged = tmp_path / "v.json", tmp_path / "out", tmp_path / "tagged"
     path.write_text(text)
-    with Worker("r", command) as worker:
-        worker.request("load", deadline_s=60, path=str(path), kind="document", **{"as": "values"})
-        worker.request("prepare", deadline_s=60, codec=codec, cold=False)
-        worker.request("encode_to", deadline_s=60, codec=codec, path=str(out))
-        worker.request("decode_from", deadline_s=60, codec=codec, path=str(out), out=str(tagged))
+    with shared_worker("r") as worker:
+        load_document(worker, path, "values")
+        ask(worker, "prepare", codec=codec, cold=False)
+        ask(worker, "encode_to", codec=codec, path=str(out))
+        ask(worker, "decode_from", codec=codec, path=str(out), out=str(tagged))
     assert from_tagged(json.loads(tagged.read_text())) == from_tagged(json.loads(text))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", CODECS)
 def test_what_a_worker_holds_are_the_very_doubles(tmp_path: Path, language: str) -> None:
     """Those among them that its language reads from decimals as the double beside."""
-    command, codec, program = LANGUAGES[language]
-    need(shutil.which(program) is not None, f"{program} is not installed")
+    codec = CODECS[language]
+    need_worker_codec(codec, language=language)
     chosen = random.Random(7)
     value = {
         "x": [
@@ -117,26 +115,25 @@ def test_what_a_worker_holds_are_the_very_doubles(tmp_path: Path, language: str)
     path = tmp_path / "d.json"
     path.write_text(json.dumps(value))
     where, kind = handed(str(path), "json", language)
-    with Worker(language, command) as worker:
-        worker.request("load", deadline_s=60, path=where, kind="document", **{"as": kind})
-        worker.request("prepare", deadline_s=60, codec=codec, cold=False)
-        worker.request("encode_to", deadline_s=60, codec=codec, path=str(tmp_path / "out"))
-        worker.request(
-            "decode_from",
-            deadline_s=60,
-            codec=codec,
-            path=str(tmp_path / "out"),
-            out=str(tmp_path / "tagged"),
-        )
-    assert from_tagged(json.loads((tmp_path / "tagged").read_text())) == value
+    out, tagged = tmp_path / "out", tmp_path / "tagged"
+    with shared_worker(language) as worker:
+        load_document(worker, Path(where), kind)
+        ask(worker, "prepare", codec=codec, cold=False)
+        ask(worker, "encode_to", codec=codec, path=str(out))
+        ask(worker, "decode_from", codec=codec, path=str(out), out=str(tagged))
+    assert from_tagged(json.loads(tagged.read_text())) == value
 
 
 def test_a_parser_that_is_inexact_is_told_so(tmp_path: Path) -> None:
     """Json.NET on Mono reads some decimals as the double beside the nearest: not all is kept."""
-    need(shutil.which("mcs") is not None, "Mono is not installed")
+    need_worker_codec("json:mono-newtonsoft", language="mono")
     value = [0.0433024077266] * 10
-    found = measure.run(value, time_s=8, codecs=("json:mono-newtonsoft", "json:stdlib"))
-    (case,) = [one for one in found.cases if one["labels"]["codec"] == "json:mono-newtonsoft"]
+    found = measure.run(value, plan=once("json:mono-newtonsoft", "json:stdlib"), time_s=0)
+    (case,) = [
+        one
+        for one in found.cases
+        if one["labels"]["codec"] == "json:mono-newtonsoft" and "twin" not in one["labels"]
+    ]
     assert case["status"] == "lossy", case.get("reason")
 
 

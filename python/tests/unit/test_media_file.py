@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import need
+from support.capabilities import need, need_linux
 
 from tare.errors import UsageError
 from tare.media import MEDIA, file, medium, memory
@@ -124,7 +124,7 @@ def test_memory_file_systems_say_that_cold_is_not_possible():
 
 def test_the_file_system_is_named(tmp_path):
     """/proc is proc; a directory that does not exist has none."""
-    need(os.path.exists("/proc/self/mountinfo"), "no /proc")
+    need_linux("/proc/self/mountinfo")
     assert file.filesystem("/proc") == "proc"
     assert file.filesystem(tmp_path)
     assert file.filesystem(tmp_path / "none") is None

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
+from support.worker_requests import ask
 
 from tare import measure, open_store
 from tare.errors import Corrupt, KeyNotFound, UsageError, WorkerError
 from tare.measure.driver import Worker
+from tare.measure.plan import Plan
 from tare.measure.supports import supports
 from tare.media import store
 from tare.report import markdown
 
 DATA = bytes(range(256)) * 4096
-GENEROUS_S = 60.0
 ROWS = 4000
 
 
@@ -90,10 +90,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=GENEROUS_S, **fields)
-
-
 @pytest.mark.parametrize("codec", ["arrow:pyarrow", "arrow:pyarrow+zstd:3"])
 @pytest.mark.parametrize("sync", ["none", "fsync"])
 def test_a_worker_sets_and_gets(worker, table, tmp_path, codec, sync):
@@ -138,7 +134,13 @@ def test_a_run_on_the_store(tmp_path, monkeypatch):
     """Sizes, times and what came back, as on any medium."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     codecs = ("arrow:pyarrow", "arrow:pyarrow+zstd:3")
-    result = measure.run("synthpop:3000", codecs=codecs, media=("store",), time_s=30, quick=True)
+    plan = Plan.from_dict({
+        "plan": 1,
+        "name": "store",
+        "statistics": {"launches": 1, "rounds": 1},
+        "block": [{"dataset": ["d"], "codec": [*codecs], "medium": ["store"], "operations": ["write", "read"]}],
+    })  # fmt: skip
+    result = measure.run("synthpop:500", plan=plan)
     cases = {
         case["labels"]["codec"]: case
         for case in result.record["cases"]

@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.capabilities import need_ipv6
 
 from tare.errors import UsageError
 from tare.measure.link_check import check_link
@@ -347,10 +348,8 @@ def test_any_text_is_an_address_or_refused(text):
 
 def test_ipv6_where_the_machine_has_it():
     """Over ::1 the address has brackets, and comes back as it was."""
-    try:
-        listener = tcp.listen("[::1]:0", token=TOKEN)
-    except OSError:
-        pytest.skip("no IPv6 on this machine")
+    need_ipv6()
+    listener = tcp.listen("[::1]:0", token=TOKEN)
     assert "::1" == host_and_port(listener.address)[0]
     tcp.connect(listener.address, token=TOKEN, timeout_s=LIMIT_S).close()
     listener.accept(timeout_s=LIMIT_S).close()

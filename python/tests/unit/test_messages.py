@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from message_places import paired, raw_peer
+from support.message_connections import paired, raw_peer
 
 import tare
 from tare import messages

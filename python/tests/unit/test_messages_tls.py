@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import ssl
 import threading
 from pathlib import Path
 
 import pytest
-from conftest import need
-from message_places import certificate
+from support.message_connections import certificate
 
 import tare
 from tare.messages import EndOfStream, aio
@@ -22,7 +20,6 @@ SECONDS = 10
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate of ``server.test`` that vouches for itself."""
-    need(shutil.which("openssl"), "the command openssl is not installed")
     return certificate(tmp_path_factory.mktemp("tls"), "server.test")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.capabilities import need_codec
 
 from tare import measure
 from tare.codec import Codec
@@ -36,9 +37,7 @@ def names_of(value: Any) -> list[list[str]]:
 @given(document=DOCUMENTS)
 def test_names_are_sorted_and_nothing_else_changes(library, document):
     """sort_keys=true writes names by code point at every depth; the values stay."""
-    codec = in_order(Codec.parse(f"json:{library}"), "lexical")
-    if not codec.library.installed:
-        pytest.skip(f"{library} is not installed")
+    codec = in_order(need_codec(f"json:{library}"), "lexical")
     back = json.loads(codec.encode(document))
     assert document == back
     assert names_of(sorted_names(document)) == names_of(back)
@@ -47,9 +46,7 @@ def test_names_are_sorted_and_nothing_else_changes(library, document):
 @pytest.mark.parametrize("library", SORTING)
 def test_the_order_given_is_kept_by_default(library):
     """Without the option names come as they came."""
-    codec = Codec.parse(f"json:{library}")
-    if not codec.library.installed:
-        pytest.skip(f"{library} is not installed")
+    codec = need_codec(f"json:{library}")
     assert ["b", "a"] == list(json.loads(codec.encode({"b": 1, "a": 2})))
     assert codec == in_order(codec, "insertion")
 
@@ -57,7 +54,9 @@ def test_the_order_given_is_kept_by_default(library):
 def test_what_cannot_sort_says_so():
     """In a plan it is n/a with the reason; a worker refuses; an order that is none is a usage error."""
     for library in SORTING:
+        need_codec(f"json:{library}")
         assert supports({"codec": f"json:{library}", "order": "lexical"}) is None
+    need_codec("json:simdjson")
     assert "in the order they come" in (supports({"codec": "json:simdjson", "order": "lexical"}) or "")
     with pytest.raises(Unsupported, match="does not write names sorted"):
         in_order(Codec.parse("msgpack:msgspec"), "lexical")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
+from support.plans import once
 
 import tare
 from tare import categories, kinds, measure, r, scale
@@ -224,7 +225,7 @@ def test_languages_exchange_no_table_without_one_order() -> None:
 
 
 def test_a_run_weighs_what_needs_no_one_order() -> None:
-    found = measure.run(contradicting(), time_s=6, codecs=("json:orjson", "parquet:pyarrow"))
+    found = measure.run(contradicting(), plan=once("json:orjson", "parquet:pyarrow"))
     cases = {one["labels"]["codec"]: one for one in found.cases}
     assert cases["json:orjson"]["bytes"]
     assert "column 'k'" in cases["parquet:pyarrow"]["reason"]
@@ -273,7 +274,9 @@ def test_partitions_have_that_order(tmp_path, to: str, kind: str | None) -> None
     (tmp_path / "in").mkdir()
     for name, table in (("a", grown()), ("b", contradicting().select(["k"]))):
         stream(placed(table if kind is None else nested(table, kind)), tmp_path / "in" / f"{name}.arrows")
-    done = scale.run(scale.plan_convert(tmp_path / "in", tmp_path / "o", to=to, partition="p"))
+    done = scale.run(
+        scale.plan_convert(tmp_path / "in", tmp_path / "o", to=to, partition="p"), executor="inline"
+    )
     (failed,) = done.failures
     assert "'lo' comes before 'hi'" in str(failed)
     assert "b.arrows" in str(failed)
@@ -315,7 +318,10 @@ def test_a_run_of_many_writes_that_order(tmp_path, to: str, cut: bool) -> None:
         for batch in table.to_batches():
             writer.write_batch(batch)
     stored = (folder / "a.parquet").stat().st_size
-    scale.run(scale.plan_convert(folder, tmp_path / "o", to=to, split=stored * 3 // 4 if cut else None))
+    scale.run(
+        scale.plan_convert(folder, tmp_path / "o", to=to, split=stored * 3 // 4 if cut else None),
+        executor="inline",
+    )
     files = sorted((tmp_path / "o").rglob(f"*.{to}"))
     assert len(files) == (2 if cut else 1)
     read = feather.read_table if to == "arrow" else parquet.read_table

@@ -73,7 +73,7 @@ def test_parts_of_a_file_do_not_lose_what_other_parts_have(tmp_path, to, unused)
     table = pa.table({"n": range(9000), "k": _coded(codes, levels, False)})
     with ipc.new_file(str(folder / "x.arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=3000)
-    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to=to, split=40_000))
+    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to=to, split=40_000), executor="inline")
     assert done.ok, done
     files = sorted((tmp_path / "o").rglob(f"*.{to}"))
     assert len(files) > 1
@@ -87,14 +87,16 @@ def test_folders_of_one_file_do_not_lose_what_other_folders_have(tmp_path, to):
     table = pa.table({"k": _coded([2, 0, 1], ["b", "a", "c"], False), "p": ["x", "y", "x"]})
     with ipc.new_file(str(folder / "x.arrow"), table.schema) as writer:
         writer.write_table(table)
-    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to=to, partition="p"))
+    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to=to, partition="p"), executor="inline")
     assert done.ok, done
     assert len(list((tmp_path / "o").rglob(f"*.{to}"))) == 2
 
 
 def test_a_source_without_rows_has_no_folder_and_that_is_said(tmp_path):
     (tmp_path / "x.csv").write_text("k,v\n")
-    done = scale.run(scale.plan_convert(tmp_path / "x.csv", tmp_path / "o", to="parquet", partition="k"))
+    done = scale.run(
+        scale.plan_convert(tmp_path / "x.csv", tmp_path / "o", to="parquet", partition="k"), executor="inline"
+    )
     assert done.done == 1
     assert not list((tmp_path / "o").rglob("*.parquet"))
     assert any("without rows has no folders" in note for note in done.notes)
@@ -114,6 +116,6 @@ def test_an_order_is_lost_of_a_part_as_of_the_whole(tmp_path):
     table = pa.table({"n": range(9000), "k": _coded(np.repeat([2, 0, 1], 3000), ["b", "a", "c"], True)})
     with ipc.new_file(str(folder / "x.arrow"), table.schema) as writer:
         writer.write_table(table, max_chunksize=3000)
-    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to="ndjson", split=40_000))
+    done = scale.run(scale.plan_convert(folder, tmp_path / "o", to="ndjson", split=40_000), executor="inline")
     assert done.failed > 1
     assert "would change" in str(done.failures[0])

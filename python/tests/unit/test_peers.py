@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from conftest import need
+from support.capabilities import need_codec
 
 import tare
 from tare import Route, compress
@@ -39,9 +39,7 @@ def doubles(count: int) -> pa.Table:
 
 def codec_of(id: str) -> Codec:
     """The codec of doubles behind that compressor, which must be installed."""
-    codec = Codec.parse(f"arrow:pyarrow+{id}")
-    need(codec.installed, codec.install_line)
-    return codec
+    return need_codec(f"arrow:pyarrow+{id}")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +143,7 @@ def test_what_is_missing_is_named_with_how_to_install_it(monkeypatch: pytest.Mon
 def test_threads_are_of_the_medium() -> None:
     """The gzip libraries have threads for files only; a codec of one thread gets those of the compressor."""
     labels = {"codec": "arrow:pyarrow+gzip:1,library=isal", "threads": "all"}
-    need(Codec.parse(labels["codec"]).installed, "isal is not installed")
+    need_codec(labels["codec"])
     assert supports({**labels, "medium": "file"}) is None
     assert (1,) == Codec.parse("csv:stdlib+lz4:1,library=lz4").threads()
     assert (1, "all") == Codec.parse("csv:stdlib+lz4:1").threads()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.capabilities import need_module
 
 import tare
 from tare import r
@@ -83,6 +84,7 @@ def test_one_name_of_two_columns(as_):
 
 def test_a_time_in_parts_is_a_series():
     """The names of the parts are not those of the times."""
+    need_module("pandas")
     assert 2 == len(r.read(TIMES, format="dput", as_="pandas", loss=[]))
 
 
@@ -95,6 +97,7 @@ def test_dimensions_that_do_not_fit(as_):
 
 def test_names_of_an_axis_that_do_not_fit():
     """They are left, and told."""
+    need_module("pandas")
     text = b'structure(1:4, dim = c(2L, 2L), dimnames = list(c("a", "b", "c"), NULL))'
     found = []
     assert (2, 2) == r.read(text, format="dput", as_="pandas", loss=found).shape
@@ -104,6 +107,7 @@ def test_names_of_an_axis_that_do_not_fit():
 @pytest.mark.parametrize("as_", ["pandas", "polars"])
 def test_a_time_zone_that_nobody_knows(as_):
     """The moments stay, in UTC, and it is told; Arrow keeps the name."""
+    need_module(as_)
     found = []
     frame = r.read(NOWHEN, format="dput", as_=as_, loss=found)
     assert "2001-09-09 01:46:40+00:00" == str(frame["t"][0])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 
 import pyarrow as pa
 import pytest
-from conftest import need
+from support.capabilities import need_codec, need_r
 
 import tare
 from tare import formats, r, scale
@@ -132,6 +131,7 @@ def test_objects_go_from_format_to_format_unchanged(tmp_path):
 
 def test_losses_are_listed_and_strict_refuses(tmp_path):
     """To a table of another format: what is not kept is in the conversion; strict writes nothing."""
+    need_codec("parquet:polars")
     text = 'structure(list(a = 1:2), row.names = c("p", "q"), source = "x", class = "data.frame")'
     r.write(r.read(text.encode(), format="dput", as_="robject"), tmp_path / "x.rds")
     lost = ["attribute_dropped", "row_names_dropped"]
@@ -173,7 +173,7 @@ def test_a_folder_is_converted_file_by_file(tmp_path):
 
 def test_the_core_threads_of_r_are_optional(tmp_path):
     """R reads what the front door writes."""
-    need(shutil.which("Rscript"), "Rscript is not installed (Debian: r-base-core)")
+    need_r()
     import subprocess
 
     tare.write(TABLE, tmp_path / "x.rds")

@@ -8,10 +8,9 @@ import warnings
 import zoneinfo
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
+from support.capabilities import need_module
 
 from tare import r
 from tare.errors import Limit, LossError, Malformed, Truncated, Unsupported, UsageError
@@ -56,6 +55,7 @@ def test_a_data_frame_is_a_table_of_its_types():
 
 def test_pandas_has_row_names_and_its_own_types():
     """Row names are the index; factors are categories with all levels; nothing is lost."""
+    need_module("pandas")
     lost: list[r.Loss] = []
     frame = dput(FRAME, as_="pandas", loss=lost)
     assert ["one", "two", "three"] == list(frame.index)
@@ -67,6 +67,7 @@ def test_pandas_has_row_names_and_its_own_types():
 
 def test_polars_is_a_data_frame():
     """The same columns."""
+    pl = need_module("polars")
     frame = dput(FRAME, as_="polars", loss=[])
     assert isinstance(frame, pl.DataFrame)
     assert [1, None, 3] == frame["n"].to_list()
@@ -142,6 +143,7 @@ def test_some_columns_and_rows():
     table = dput(FRAME, columns=["s", "n"], rows=(1, 3), loss=[])
     assert {"s": [None, ""], "n": [None, 3]} == table.to_pydict()
     assert 1 == dput(FRAME, rows=slice(2, 9), loss=[]).num_rows
+    need_module("pandas")
     frame = dput(FRAME, rows=range(1, 2), as_="pandas", loss=[])
     assert ["two"] == list(frame.index)
     with pytest.raises(UsageError, match="no column 'q'"):
@@ -275,6 +277,8 @@ def test_equal_and_identical():
 
 def test_vectors_in_every_library():
     """A vector alone as Arrow's array, pandas' and polars' series, NumPy's array."""
+    pd = need_module("pandas")
+    need_module("polars")
     x = dput("c(a = 1L, b = 2L)", as_="robject")
     assert pa.array([1, 2], pa.int32()).equals(x.to_arrow())
     assert {"a": 1, "b": 2} == x.to_pandas().to_dict()
@@ -299,6 +303,7 @@ def test_missing_constants():
 
 def test_an_ordered_factor_as_a_series_of_polars_is_told():
     """Of a table's column it was told already."""
+    need_module("polars")
     text = b'structure(1:2, levels = c("u", "v"), class = c("ordered", "factor"))'
     found = []
     r.read(text, format="dput", as_="polars", loss=found)
@@ -307,6 +312,7 @@ def test_an_ordered_factor_as_a_series_of_polars_is_told():
 
 def test_a_matrix_as_a_data_frame_keeps_the_names_of_its_dimensions():
     """That it is no matrix any more is told."""
+    need_module("pandas")
     text = b'structure(1:4, dim = c(2L, 2L), dimnames = list(r = c("u", "v"), k = c("a", "b")))'
     found = []
     frame = r.read(text, format="dput", as_="pandas", loss=found)

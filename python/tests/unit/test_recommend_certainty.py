@@ -7,8 +7,9 @@ import re
 
 import numpy as np
 import pytest
-from planted_truth import Planted
-from simulate import set_floor, synthetic_record
+from support.planted_codecs import Planted
+from support.soak import scaled
+from support.synthetic_records import set_floor, synthetic_record
 
 from tare.measure.cost import PROFILES, Costed
 from tare.measure.recommend import gather, recommend
@@ -71,7 +72,7 @@ def test_a_winner_among_ties_on_a_noisy_machine_needs_more_than_the_half():
 def test_equal_codecs_have_a_winner_in_few_runs(launches):
     """Of two equal codecs one always has half of the odds; the floor keeps it from being named."""
     named = []
-    for seed in range(40):
+    for seed in range(scaled(20, 40)):
         same = tuple(Planted(name, 50, 50, 0.5, flags=FLAT) for name in ("a:a", "b:b"))
         record = synthetic_record(
             "table",

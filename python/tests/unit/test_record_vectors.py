@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import simulate
+from support import synthetic_records
 
 from tare.errors import RecordError
 from tare.measure.journal import Journal
@@ -66,7 +66,7 @@ def test_schema_file_is_the_table_printed(root: Path) -> None:
 def test_records_satisfy_the_schema_by_a_full_validator(kind: str, root: Path) -> None:
     """A simulated record, with everything derived, and the golden one are valid by the jsonschema library."""
     validator = jsonschema.Draft202012Validator(SCHEMA)
-    simulated = json.loads(encode_record(simulate.synthetic_record(kind)))
+    simulated = json.loads(encode_record(synthetic_records.synthetic_record(kind)))
     golden = read_record(root / "vectors/record/v1-small.tare.json")
     for record in (simulated, golden):
         assert [] == list(validator.iter_errors(record))
@@ -84,7 +84,7 @@ def test_reader_and_validator_agree_on_refusals(name: str, root: Path) -> None:
 def test_a_record_from_elsewhere_is_data() -> None:
     """Markup, control characters and paths in a record stay text."""
     nasty = "</script><b>\x1b[31m\u202e../../etc/passwd"
-    record = simulate.synthetic_record(derived=False)
+    record = synthetic_records.synthetic_record(derived=False)
     record["dataset"]["name"] = nasty
     record["cases"][0]["reason"] = nasty
     back = parse_record(encode_record(record))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import simulate
+from support import synthetic_records
 
 from tare.errors import RecordError
 from tare.measure import record as record_module
@@ -31,7 +31,7 @@ def small(**more: Any) -> dict[str, Any]:
 
 def test_write_then_read_is_the_identity(tmp_path: Path) -> None:
     """A record with samples, fidelity and everything derived comes back equal."""
-    record = simulate.synthetic_record()
+    record = synthetic_records.synthetic_record()
     assert record == read_record(write_record(record, tmp_path / "a.tare.json"))
 
 
@@ -112,7 +112,7 @@ def test_paths_are_cut_and_other_text_is_not(text: str, expected: str) -> None:
 
 def sampled(**columns: list[int | None]) -> bytes:
     """A record with two samples of one operation."""
-    record = simulate.synthetic_record()
+    record = synthetic_records.synthetic_record()
     both = {"round": [1, 2], "position": [0, 0], "batch": [4, 4], "wall_ns": [900, 800]}
     record["cases"][0]["launches"] = [{"n": 1, "samples": {"encode": both | columns}}]
     return encode_record(record)

@@ -6,9 +6,9 @@ import copy
 import re
 
 import pytest
-from conftest import need
-from planted_truth import Planted
-from simulate import synthetic_record
+from support.capabilities import need_module
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
 
 from tare.measure.result import Result
 from tare.report.charts import bases, chart_data, featured, group_of, group_said
@@ -35,10 +35,7 @@ def record(stored):
 
 def pictures(record, folder, **options):
     """Every chart of the record as SVG, by its name."""
-    try:
-        import vl_convert  # noqa: F401
-    except ImportError:
-        need(False, "vl-convert-python is not installed: pip install 'tare[png]'")
+    need_module("vl_convert")
     return {path.stem: path.read_text() for path in export(record, folder, **options)}
 
 

@@ -6,7 +6,7 @@ from html import unescape
 from typing import Any
 
 import pytest
-from simulate import synthetic_record
+from support.synthetic_records import synthetic_record
 
 from tare.cli.exchanging import table_lines
 from tare.measure.exchange import OWN

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import simulate
+from support import synthetic_records
 
 from tare import measure
 from tare.errors import NotTrusted, RecordError, UsageError
@@ -22,7 +22,7 @@ from tare.measure.result import Result, load
 @lru_cache
 def record(kind: str = "table") -> dict[str, Any]:
     """A simulated record; tests only read it."""
-    return simulate.synthetic_record(kind)
+    return synthetic_records.synthetic_record(kind)
 
 
 def test_package_names_are_functions_whatever_was_imported() -> None:
@@ -93,9 +93,14 @@ def test_best_is_a_route_that_runs() -> None:
 
 def test_a_recommended_pickle_is_not_read_without_trust(tmp_path: Path) -> None:
     """The route that a verdict gives writes, and reads what it wrote only when told to trust it."""
-    planted = (simulate.Planted("parquet:pyarrow", 80, 60, 0.5), simulate.Planted("pickle", 9, 9, 1.0))
+    planted = (
+        synthetic_records.Planted("parquet:pyarrow", 80, 60, 0.5),
+        synthetic_records.Planted("pickle", 9, 9, 1.0),
+    )
     planted[1].flags |= {"executes_code": True}
-    found = Result(simulate.synthetic_record("table", planted=planted, growth=False)).recommend("cache")
+    found = Result(synthetic_records.synthetic_record("table", planted=planted, growth=False)).recommend(
+        "cache"
+    )
     assert (found.executes_code, str(found.route)) == (True, "pickle@file")
     assert found.route is not None
     path = tmp_path / "x.pickle"

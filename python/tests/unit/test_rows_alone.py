@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.capabilities import need_codec, need_module
 
 import tare
 from tare import formats, kinds, r, scale
@@ -50,6 +51,7 @@ def test_rows_are_kept(path: Path, tmp_path: Path, codec: str, verify: bool) -> 
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize("codec", REFUSE)
 def test_rows_are_refused(path: Path, tmp_path: Path, codec: str, verify: bool) -> None:
+    need_codec(codec)
     with pytest.raises((EncodeError, Unsupported), match=r"no column|at least one column|0-width"):
         tare.convert(path, tmp_path / "out", codec=codec, verify=verify, allow_loss=True)
     assert not (tmp_path / "out").exists()
@@ -107,6 +109,8 @@ def test_a_comparison_counts_them() -> None:
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "records"])
 def test_each_kind_in_memory_keeps_them(kind: str) -> None:
+    if kind != "records":
+        need_module(kind)
     back = kinds.convert(kinds.convert(ALONE, kind), "arrow")
     assert back.shape == (3, 0)
 

@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from support.capabilities import need_module
 
 import tare
 from tare import scale
@@ -26,7 +27,7 @@ def test_files_tell_their_text(tmp_path: Path, size: int) -> None:
 
 
 def test_zstd_says_its_size_in_each_width() -> None:
-    zstandard = pytest.importorskip("zstandard")
+    zstandard = need_module("zstandard")
     for size in (0, 1, 255, 256, 70_000, 1 << 20):
         head = zstandard.ZstdCompressor(write_content_size=True).compress(b"a" * size)[:18].ljust(18, b"\0")
         assert plain._zstd(head) == size

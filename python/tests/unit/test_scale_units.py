@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from support.capabilities import ROOT
 
 from tare.errors import PlanError
 from tare.scale.plan import make_plan, read_plan

@@ -113,6 +113,7 @@ def test_screening_goes_on_after_the_first_verdict(monkeypatch):
     screen = importlib.import_module("tare.measure.stages.screen")
     run = importlib.import_module("tare.measure.run")
     texts = []
+    control = Control()
 
     def all_of_it(session: Any, *arguments: Any) -> Any:
         monkeypatch.setattr(screen, "_TRY_SHARE", 0.0)
@@ -125,8 +126,11 @@ def test_screening_goes_on_after_the_first_verdict(monkeypatch):
             texts.append((event.text, len(event.record["cases"]) if event.record else 0))
             if event.text == "first verdict":
                 monkeypatch.setattr(screen, "_TRY_SHARE", 0.75)
+            if event.text == "all candidates screened":
+                control.stop()
 
-    result = measure.run(DOCUMENT, time_s=30, quick=True, exclude=("yaml", "repr"), on_progress=note)
+    exclude = ("yaml", "repr", "bson", "cbor", "avro", "csv", "fory")
+    result = measure.run(DOCUMENT, time_s=60, quick=True, exclude=exclude, on_progress=note, control=control)
     said = [text for text, _ in texts]
     assert said.index("first verdict") < said.index("json:orjson") < said.index("all candidates screened")
     reasons = [case["reason"] for case in result.cases]
@@ -192,32 +196,42 @@ def test_fewer_launches_before_less_of_the_data():
     assert (5, 1.0) == found[3]
 
 
-def test_a_run_that_had_all_its_launches_is_resumed(tmp_path):
+OPTIONS: dict[str, Any] = {"codecs": ("json:orjson",), "time_s": 6, "media": ("memory",), "quick": True}
+one_run = pytest.mark.xdist_group("one run to be resumed")
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The record of a run that others go on from."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        return json.loads(json.dumps(measure.run(DOCUMENT, **OPTIONS).record))
+
+
+def cut(record: dict[str, Any], folder: Path) -> Path:
+    """The record, saved as that of a run that was interrupted."""
+    path = folder / "r.tare.json"
+    path.write_text(json.dumps({**record, "interrupted": True, "derived": {}}))
+    return path
+
+
+@one_run
+def test_a_run_that_had_all_its_launches_is_resumed(before, tmp_path):
     """Killed after the last launch, it goes on behind it, with the twin and the floor it had."""
-    out = tmp_path / "r.tare.json"
-    options: dict[str, Any] = {"codecs": ("json:orjson",), "time_s": 8, "media": ("memory",), "quick": True}
-    before = measure.run(DOCUMENT, out=out, **options)
-    out.write_text(json.dumps({**before.record, "interrupted": True, "derived": {}}))
-    result = measure.run(DOCUMENT, resume=out, **options)
-    made = {case["key"]: len(case["launches"]) for case in before.cases if case["stage"] == "weigh"}
+    result = measure.run(DOCUMENT, resume=cut(before, tmp_path), **OPTIONS)
+    made = {case["key"]: len(case["launches"]) for case in before["cases"] if case["stage"] == "weigh"}
     assert made == {case["key"]: len(case["launches"]) for case in result.cases if case["stage"] == "weigh"}
 
 
-def test_a_kill_before_the_controls_were_saved_is_made_up_for(tmp_path):
+@one_run
+def test_a_kill_before_the_controls_were_saved_is_made_up_for(before, tmp_path):
     """An interrupted run that had the base's only launch, but not its twin's, makes one more on resume."""
-    out = tmp_path / "r.tare.json"
-    options: dict[str, Any] = {"codecs": ("json:orjson",), "time_s": 8, "media": ("memory",), "quick": True}
-    measure.run(DOCUMENT, out=out, **options)
-    record = json.loads(out.read_text())
-    record["cases"] = [
-        case
-        for case in record["cases"]
+    cases = [
+        {**case, "launches": case["launches"][:1]}
+        for case in before["cases"]
         if not case["labels"].get("twin") and case["labels"]["codec"] != "copy"
     ]
-    for case in record["cases"]:
-        del case["launches"][1:]
-    out.write_text(json.dumps({**record, "interrupted": True, "derived": {}}))
-    result = measure.run(DOCUMENT, resume=out, **options)
+    result = measure.run(DOCUMENT, resume=cut({**before, "cases": cases}, tmp_path), **OPTIONS)
     assert result.record["resumed"]["used"] > 0
     assert {"ok"} == {case["status"] for case in result.cases}
     for case in result.cases:
@@ -315,7 +329,7 @@ def test_what_was_only_begun_stands_before_no_figure(tmp_path):
     rows = {row["codec"]: row for row in first.table()}
     assert {"json:orjson", "pickle", "json:stdlib"} == set(rows)
     assert all(row["total_ns"] for row in rows.values())
-    again = measure.run(DOCUMENT, time_s=6, codecs=("json:orjson", "pickle"), resume=out)
+    again = measure.run(DOCUMENT, time_s=4, codecs=("json:orjson", "pickle"), resume=out)
     sizes = {case["labels"]["size"] for case in again.cases if case["stage"] == "weigh"}
     assert {"0.5"} == sizes
 

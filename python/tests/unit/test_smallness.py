@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from planted_truth import Planted
-from simulate import synthetic_record
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
 
 from tare.measure.recommend import recommend
 

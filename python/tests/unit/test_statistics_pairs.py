@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from planted_truth import Planted
-from simulate import synthetic_record
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
 
 from tare.measure.analysis import analyse, pair_summary, pairs_apart
 from tare.measure.statistics import differs

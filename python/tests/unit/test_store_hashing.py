@@ -17,16 +17,17 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.capabilities import need_module
 
 from tare import r
 from tare.errors import Limit, Unsupported
 from tare.store import canonical_hash
+
+pd, pl = need_module("pandas"), need_module("polars")
 
 
 class Colour(enum.Enum):

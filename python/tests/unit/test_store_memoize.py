@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from support.capabilities import need_module
 
 from tare import open_store
 from tare.errors import Unsupported, UsageError
@@ -34,6 +34,7 @@ def test_a_function_is_called_once_for_equal_arguments(store: Store) -> None:
         calls.append(what)
         return {"what": str(what)[:20], "unit": unit, "n": [*more], "scale": scale, **named}
 
+    pd = need_module("pandas")
     frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
     for what in (1, True, 1.0, "1", [1], np.arange(3), frame):
         calls.clear()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_places import made
+from support.stores import made
 
 from tare import open_store
 from tare.errors import Conflict

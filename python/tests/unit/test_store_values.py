@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import need
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_places import made
+from support.capabilities import need_codec, need_module
+from support.stores import made
 
 from tare import formats, open_store, r
 from tare.codec import Codec
 from tare.errors import Corrupt, EncodeError, NotTrusted, TareError, Unsupported, UsageError
 from tare.r import LossWarning
+
+pd, pl = need_module("pandas"), need_module("polars")
 
 FRAME = pd.DataFrame(
     {
@@ -195,8 +195,7 @@ CODECS = [
 @pytest.mark.parametrize("id", CODECS)
 def test_every_codec_of_the_registry_may_be_asked_for(id: str) -> None:
     """It is recorded with the key, and the value comes back as the codec gives it."""
-    codec = Codec.parse(id)
-    need(codec.installed, f"{id} is not installed")
+    codec = need_codec(id)
     store = open_store("memory:", allow_pickle=True)
     table = pa.table({"n": [1, 2, 3], "s": ["a", "b", "c"]})
     kind = next(iter(codec.library.native))
@@ -359,15 +358,15 @@ store = tare.open_store(url, compressor="none", threads=2)
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) << 10
 class File:
-    left = 256 << 20
+    left = 64 << 20
     def read(self, n=-1):
         n = min(n, self.left) if n >= 0 else self.left
         self.left -= n
         return bytes(n)
 if what == "set array":
-    array = np.ones(32 << 20); before = peak(); store["k"] = array
+    array = np.ones(8 << 20); before = peak(); store["k"] = array
 elif what == "set table":
-    table = pa.table({"x": np.ones(32 << 20)}); before = peak(); store["k"] = table
+    table = pa.table({"x": np.ones(8 << 20)}); before = peak(); store["k"] = table
 elif what == "set file":
     before = peak(); store.set_stream("k", File())
 elif what == "get file":
@@ -375,7 +374,7 @@ elif what == "get file":
     with store.open("k") as file:
         while file.read(1 << 16): pass
 elif what == "get array":
-    before = peak() + (256 << 20); value = store["k"]
+    before = peak() + (64 << 20); value = store["k"]
 print(peak() - before)
 """
 
@@ -384,7 +383,7 @@ print(peak() - before)
     "steps", [["set array", "get array"], ["set table"], ["set file", "get file"]], ids=" and ".join
 )
 def test_little_memory_is_taken_beside_the_value(steps: list[str], tmp_path: Path) -> None:
-    """At most 16 MiB beside 256 MiB, for arrays, tables and files."""
+    """At most 16 MiB beside 64 MiB, for arrays, tables and files."""
     made("folder", tmp_path).close()
     for what in steps:
         done = subprocess.run(

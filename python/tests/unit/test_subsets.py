@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from support.capabilities import need_codec
 
 from tare import kinds
 from tare.codec import Codec
@@ -41,7 +42,7 @@ BY_PATH = (
 def part_of(codec: str, value: Any, subset: str, **more: Any) -> tuple[Any, Any]:
     """The part that the codec reads, and the part of the value."""
     kind = "table" if isinstance(value, pa.Table) else "document"
-    found = Codec.parse(codec)
+    found = need_codec(codec)
     native = kinds.convert(value, found.native(kind)) if kind == "table" else value
     ready = Prepared(found, kind, native, **more)
     read = ready.subsetter(subset, len(value))
@@ -70,7 +71,7 @@ def test_rows_of_a_file_of_several_groups(codec: str) -> None:
         orc.write_table(TABLE, file, stripe_size=1 << 16)
     else:
         parquet.write_table(TABLE, file, row_group_size=7_000)
-    found = Codec.parse(codec)
+    found = need_codec(codec)
     assert found.library.rows is not None
     for start, count in ((0, 1), (6_999, 2), (70_000, 7_000), (149_000, 1_001), (3, 100_000)):
         got = kinds.convert(found.library.rows(file.getvalue(), start, count, **found.options), "arrow")
@@ -91,7 +92,7 @@ def test_the_property_comes_back(codec: str, pointer: str) -> None:
 @pytest.mark.parametrize("pointer", ["/none", "/list/50", "/list/0/none"])
 def test_a_property_that_is_not_there(codec: str, pointer: str) -> None:
     """An error of looking it up, not another value."""
-    ready = Prepared(Codec.parse(codec), "document", DOCUMENT)
+    ready = Prepared(need_codec(codec), "document", DOCUMENT)
     with pytest.raises((KeyError, IndexError)):
         ready.subsetter(f"path:{pointer}", 1)(ready.need_encoded())
 

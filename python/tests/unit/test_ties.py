@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planted_truth import Planted
-from simulate import set_floor, synthetic_record
+from support.planted_codecs import Planted
+from support.synthetic_records import set_floor, synthetic_record
 
 from tare.measure.analysis import Analysis, Figure, Group
 from tare.measure.cost import PROFILES, Costed, cost, wins

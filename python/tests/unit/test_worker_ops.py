@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from support.capabilities import need_module
+from support.worker_requests import DEADLINE_S, ask
 
 from tare.errors import WorkerError
 from tare.measure.driver import Worker
 
-GENEROUS_S = 60.0
 ROWS = 2000
 DOCUMENTS = [{"id": n, "name": f"n{n}"} for n in range(300)]
 
@@ -43,10 +44,6 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=GENEROUS_S, **fields)
-
-
 def ready(worker: Worker, path: Path, codec: str, **fields: Any) -> dict[str, Any]:
     is_table = path.suffix == ".arrow"
     ask(
@@ -73,7 +70,7 @@ def error_of(worker: Worker, op: str, **fields: Any) -> WorkerError:
 def test_tables_start_from_and_end_in_the_kind_asked_for(worker, table, kind):
     """Rows are counted in each, and verify compares them with the loaded table."""
     for module in {"pandas", "polars"} & {kind}:
-        pytest.importorskip(module)
+        need_module(module)
     assert ready(worker, table, "parquet:pyarrow", kind=kind)["items"] == ROWS
     assert run(worker, "encode")["bytes"] > 0
     assert run(worker, "decode")["items"] == ROWS
@@ -236,7 +233,7 @@ def test_parts_stream_from_writer_to_reader(request, path, codec):
             return
         asked = reader.send("run", what="receive", handle=opened["handle"])
         sent = run(writer, "send", handle=handle)
-        received = reader.wait(asked, GENEROUS_S)
+        received = reader.wait(asked, DEADLINE_S)
         assert received["bytes"] == sent["bytes"]
         assert received["items"] == (ROWS if path == "table" else len(DOCUMENTS))
         assert ask(reader, "verify")["verdict"] == "same"

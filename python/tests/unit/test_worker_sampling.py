@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from conftest import need
+from support.capabilities import need, need_module
 
 from tare.codec import Codec
 from tare.measure import clocks, memory, sampling
@@ -203,12 +203,12 @@ def test_every_cell_of_a_table_is_touched():
 
     table = pa.table({"a": [1, None, 3], "b": ["x", "yy", None], "c": [0.5, 1.5, 2.5]})
     assert touch(table) == 9
-    pandas = pytest.importorskip("pandas")
+    pandas = need_module("pandas")
     assert (
         touch(pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": pandas.to_datetime(["2020", "2021"])}))
         == 6
     )
-    polars = pytest.importorskip("polars")
+    polars = need_module("polars")
     assert touch(polars.DataFrame({"a": [1, 2]}).lazy()) == 2
 
 
