@@ -16,7 +16,7 @@ from support.soak import scaled
 _LONGEST_NAME = 200
 
 # No deadline for one example: a busy machine is no fault of the code.
-settings.register_profile("tare", deadline=None, max_examples=scaled(30, 200))
+settings.register_profile("tare", deadline=None, max_examples=scaled(50, 500))
 settings.load_profile("tare")
 
 # A shell ignores Ctrl-C for what it starts in the background, and every child would inherit that.
