@@ -42,8 +42,9 @@ def outcome(block: dict, writer: str, to: str, name: str) -> str:
 
 def test_r_and_python_exchange_csv() -> None:
     """Text with quotes and line ends crosses in both directions; zeros that lead are lost by a reader that guesses."""
-    codecs = ["csv:r", "csv:r-readr", "csv:r-vroom", "csv:r-data.table"]
-    need_end("csv", codecs, language="r", kind="table")
+    wanted = ["csv:r", "csv:r-readr", "csv:r-vroom", "csv:r-data.table"]
+    found = need_end("csv", ["csv:r"], language="r", kind="table")
+    codecs = [codec for codec in wanted if codec in found]
     pairs = [pair for codec in codecs for pair in (("csv:pyarrow", codec), (codec, "csv:pyarrow"))]
     only = ["text_lines", "bool_null", "text_true"]
     block = exchange_tables("csv", ["csv:pyarrow", *codecs], only=only, only_pairs=pairs)
@@ -53,6 +54,7 @@ def test_r_and_python_exchange_csv() -> None:
         assert outcome(block, codec, "csv:pyarrow", "bool_null") == "same"
     for writer, to in pairs:
         assert sum(block["pairs"][writer][to]["counts"].values()) == 3
+    need_end("csv", wanted, language="r", kind="table")  # what was found was tested
 
 
 def test_which_column_r_changes_is_told() -> None:
