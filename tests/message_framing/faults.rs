@@ -42,10 +42,11 @@ fn r03_limits_count_bytes() {
 #[test]
 fn r05_counters_of_64_bits() {
     let mut framer = Framer::new(Framing::Frame, Limits::default());
-    let size = 64 << 20;
+    // A buffer of at most this size serves each of them; memory for larger ones would cost more than all else.
+    let size = 1 << 20;
     let header = [[0xE0].as_slice(), &u32::to_le_bytes(size as u32)].concat();
     let mut offset = 0;
-    for number in 0..80 {
+    for number in 0..5 << 10 {
         assert_eq!(5, framer.feed(&header));
         let mut left = size;
         while left > 0 {

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -97,6 +98,15 @@ def test_every_child_is_started_by_its_name() -> None:
 def test_every_fuzz_target_is_a_case(cases: ModuleType) -> None:
     fuzz = sorted(case.name.removeprefix("fuzz-") for case in cases.read_cases() if case.kind == "fuzz")
     assert cases.fuzz_targets() == fuzz
+
+
+def test_every_crate_of_the_fuzz_targets_is_a_dependency() -> None:
+    """No other build has the fuzz targets of Rust, which would not be built at all without one of them."""
+    manifest = tomllib.loads((ROOT / "fuzz" / "Cargo.toml").read_text(encoding="utf-8"))
+    known = {name.replace("-", "_") for name in manifest["dependencies"]} | {"std"}
+    for path in [*(ROOT / "fuzz").glob("*.rs"), *(ROOT / "fuzz" / "fuzz_targets").glob("*.rs")]:
+        used = set(re.findall(r"^\s*use (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+        assert used <= known, path.name
 
 
 def test_every_guard_is_there(cases: ModuleType) -> None:
