@@ -27,7 +27,7 @@ class Case:
 
     Attributes:
         name: What it is called on the command line and in the records.
-        kind: ``kills``, ``races``, ``mutations``, ``properties`` or ``fuzz``.
+        kind: ``kills``, ``races``, ``mutations``, ``properties``, ``sizes`` or ``fuzz``.
         command: What runs it, from the top folder of the repository.
         guards: The sources that it tests: files, folders or patterns below the top folder.
         every: Days after which it is due again.
@@ -83,8 +83,8 @@ def _case(one: Mapping[str, Any], every: int, limit_s: float) -> Case:
         tests: Sequence[str] = one["tests"]
         command = (*CARGO, "--test", one["program"], "--", "--exact", "--show-output", *tests)
     elif "pytest" in one:
-        tests = [one["pytest"]]
-        command = (sys.executable, "-m", "pytest", "-q", "-rP", *tests)
+        tests = [one["pytest"]] if isinstance(one["pytest"], str) else one["pytest"]
+        command = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-rP", *tests)
     else:
         raise ValueError(f"invalid case {one.get('name')!r}: expected program or pytest, got {sorted(one)}")
     return Case(

@@ -71,7 +71,7 @@ def rust_file(program: str, test: str) -> Path:
 
 def test_every_case_names_tests_that_exist(cases: ModuleType) -> None:
     found = cases.read_cases()
-    assert {case.kind for case in found} == {"kills", "races", "mutations", "properties", "fuzz"}
+    assert {case.kind for case in found} == {"kills", "races", "mutations", "properties", "sizes", "fuzz"}
     for case in found:
         assert case.name.startswith(f"{case.kind}-")
         if case.command[0] == "cargo":
@@ -84,7 +84,10 @@ def test_every_case_names_tests_that_exist(cases: ModuleType) -> None:
                 assert re.search(rf"#\[test\]\s+(#\[.*\]\s+)*fn {name}\(", text), test
                 assert "soak::" in text, f"{test} has one size"
         elif "pytest" in case.command:
-            assert "scaled(" in (ROOT / case.command[-1]).read_text(encoding="utf-8")
+            for place in case.command[case.command.index("-rP") + 1 :]:
+                # Of a folder, the number of examples of a property, which is set for all of them.
+                path = ROOT / place if place.endswith(".py") else ROOT / "python" / "tests" / "conftest.py"
+                assert re.search(r"scaled\(|some_steps\(", path.read_text(encoding="utf-8")), place
 
 
 def test_every_child_is_started_by_its_name() -> None:
