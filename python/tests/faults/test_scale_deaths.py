@@ -65,7 +65,7 @@ def test_processes_that_die_as_soon_as_they_begin(
             pass
 
     plan = planned(tmp_path, 4)
-    monkeypatch.setattr(LocalEngine, "_made", lambda engine: Broken())
+    monkeypatch.setattr("tare.scale.executors.local.ProcessPoolExecutor", lambda *_, **__: Broken())
     with pytest.raises(EngineError, match="die as soon as they begin"):
         scale.run(plan, executor=LocalEngine(1))
 
