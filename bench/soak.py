@@ -81,6 +81,7 @@ def main(argv: list[str]) -> int:
     cases = [case for case in cases if any(fnmatchcase(case.name, name) for name in names)]
     reasons = {case.name: reason(full[case.name]) for case in cases}
     if arguments.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it in silence
         print("\n".join(schedule(cases, reasons)))
         return 0
     if arguments.due or not arguments.names:
