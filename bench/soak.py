@@ -41,7 +41,7 @@ _SEARCHED = re.compile(r"^Done (\d+) runs in|(\d+) new inputs tried$", re.MULTIL
 
 @dataclass
 class Outcome:
-    """What a case did.
+    """The outcome of a case.
 
     Attributes:
         verdict: ``ok``, ``FAILED`` or ``NOT RUN``, which is not recorded.

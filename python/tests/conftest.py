@@ -1,4 +1,4 @@
-"""What every test may use without an import: ``root``, ``shared``, short names for long parameters."""
+"""Fixtures and hooks of every test: ``root``, ``shared``, the number of examples, short names for long parameters."""
 
 from __future__ import annotations
 

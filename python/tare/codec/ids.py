@@ -130,7 +130,7 @@ def _own_compressor(text: str) -> tuple[str | None, int | None, tuple[tuple[str,
         raise UsageError(unknown("no compressor", name, names + others))
     try:
         name, level, printed = parse(text)
-    except UnicodeEncodeError as error:  # arguments of a command may have bytes that are no text
+    except UnicodeEncodeError as error:  # arguments of a command may hold bytes that are not text
         raise UsageError(f"invalid compressor {text[:80]!r}: expected UTF-8") from error
     pairs = (pair.partition("=") for pair in printed.split(",")[1:])
     return name, level, tuple(sorted((key, value) for key, _, value in pairs))

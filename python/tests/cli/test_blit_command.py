@@ -231,7 +231,7 @@ def test_a_closed_pipe_ends_quietly(file: Path, words: tuple[str, ...], code: in
 
 
 def waiting_bytes(pipe: int) -> int:
-    """How many bytes of a pipe are not read yet."""
+    """Return the number of unread bytes of a pipe."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 

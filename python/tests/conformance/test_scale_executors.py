@@ -224,7 +224,7 @@ def joined(
 
 
 def refused(made: Cluster, plan: scale.Plan) -> str:
-    """What a run says."""
+    """Return the error with which a cluster refuses a plan."""
     with pytest.raises(EngineError) as said:
         scale.run(plan, executor=f"dask+file:{made.file}")
     return str(said.value)
