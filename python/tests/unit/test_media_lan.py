@@ -236,8 +236,8 @@ def test_what_cannot_be_had_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LanError, match="unshare is not installed"):
         Lan(FAST)
     monkeypatch.undo()
-    with closing(made()) as found, pytest.raises(LanError, match=r"ip nonsense \.\.\."):
-        found.side[0].run("ip", "nonsense")
+    with closing(made()) as found, pytest.raises(LanError, match=r"ls --nonsense \.\.\."):
+        found.side[0].run("ls", "--nonsense")
 
 
 def refused(*_: object, **__: object) -> None:
