@@ -11,7 +11,7 @@ from support.s3_server import bucket
 
 @pytest.fixture(scope="session")
 def s3_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the server writes a line for each request."""
+    """Return the file in which the server logs each request."""
     return tmp_path_factory.mktemp("server") / "log"
 
 

@@ -61,7 +61,7 @@ def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _start(command: list[str], log: IO[str]) -> tuple[int, subprocess.Popen[bytes]]:
-    """Start the server on a port that nobody has: another, if somebody took it before the server did."""
+    """Start the server on a free port, and on another if that was taken before the server bound it."""
     for _ in range(5):
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]

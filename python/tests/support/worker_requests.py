@@ -1,4 +1,4 @@
-"""What tests ask a worker, in whatever language it is written."""
+"""Requests to a worker that several tests send, whatever its language."""
 
 from __future__ import annotations
 
