@@ -81,7 +81,6 @@ def main(argv: list[str]) -> int:
     cases = [case for case in cases if any(fnmatchcase(case.name, name) for name in names)]
     reasons = {case.name: reason(full[case.name]) for case in cases}
     if arguments.list:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it in silence
         print("\n".join(schedule(cases, reasons)))
         return 0
     if arguments.due or not arguments.names:
@@ -89,7 +88,6 @@ def main(argv: list[str]) -> int:
     if not cases:
         print("nothing is due", file=sys.stderr)
         return 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return run_all(cases, reasons)
 
 
@@ -234,4 +232,8 @@ def add_numbers(found: Iterable[tuple[str, ...]]) -> int:
 
 
 if __name__ == "__main__":
+    # Here, and not in main(): a program that calls it keeps its own handlers.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if "--list" in sys.argv:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it in silence
     sys.exit(main(sys.argv[1:]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,22 @@ def pytest_make_parametrize_id(val: object) -> str | None:
         return None
     data = val if isinstance(val, bytes) else val.encode("utf-8", "surrogatepass")
     return f"{len(val)}-{zlib.crc32(data):08x}"
+
+
+@pytest.fixture(autouse=True)
+def process_stays_as_it_was() -> Iterator[None]:
+    """Fail a test that leaves the process of the tests with another signal handler or working directory.
+
+    Those that come after it would fail, or, where SIGPIPE has its default action, end with the whole process.
+    """
+    before = _process_state()
+    yield
+    after = _process_state()
+    assert after == before, f"the test leaves the process changed: expected {before}, got {after}"
+
+
+def _process_state() -> tuple[object, ...]:
+    return os.getcwd(), *map(signal.getsignal, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE))
 
 
 @pytest.fixture
