@@ -31,6 +31,7 @@ EXTRAS_test := $(LIBRARIES),test
 EXTRAS_lint := $(LIBRARIES),test,lint
 EXTRAS_bench := $(LIBRARIES),s3,dask,bench
 EXTRAS_fuzz := $(EXTRAS_test)
+RUST_PROGRAMS := $(filter-out common store_remote_servers,$(basename $(notdir $(wildcard tests/*))))
 RUST_FILES := Cargo.toml Cargo.lock $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 WHEEL_FILES := $(RUST_FILES) pyproject.toml README.md $(shell find python/tare -type f -not -name '*.pyc' -not -name '*.so')
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -50,9 +51,14 @@ demo: .venv/libraries-demo .venv/stamp-core
 
 test: test-rust .venv/stamp-wheel test-python
 
+# The program of remote stores waits for its servers most of the time: it runs beside the others.
+test-rust: export RUST_TEST_THREADS ?= $(TEST_THREADS)
 test-rust:
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$(TEST_THREADS)} cargo test $(CHECKED) --tests
-	cargo test $(CHECKED) --doc
+	cargo test $(CHECKED) --tests --no-run
+	@mkdir -p build
+	cargo test $(CHECKED) --test store_remote_servers > build/servers.log 2>&1 & servers=$$!; status=0; \
+	  { cargo test $(CHECKED) --lib --bins $(addprefix --test ,$(RUST_PROGRAMS)) && cargo test $(CHECKED) --doc; } || status=$$?; \
+	  wait $$servers || status=$$?; cat build/servers.log; exit $$status
 
 test-python: .venv/libraries-test .venv/stamp-core
 	.ci/run-pytest $(V)/python '$(ONLY)'
