@@ -216,14 +216,12 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     for path in filter(None, (where, options["html"])):
         refuse_unwritable(path)
     control = Control()
-    before = {number: signal.getsignal(number) for number in _ENDS}
-    for number in _ENDS:
-        signal.signal(number, lambda *_: interrupt(control))
     chosen = chosen_plan(plan)
     if chosen is not None and not options["quiet"]:
         for note in chosen.notes:
             click.echo(f"note    {note}", err=True)
     kind = "quiet" if options["quiet"] else options["progress"]
+    before = {number: signal.signal(number, lambda *_: interrupt(control)) for number in _ENDS}
     try:
         with display(kind, options) as tell:
             return run(

@@ -196,7 +196,7 @@ def test_fewer_launches_before_less_of_the_data():
     assert (5, 1.0) == found[3]
 
 
-OPTIONS: dict[str, Any] = {"codecs": ("json:orjson",), "time_s": 6, "media": ("memory",), "quick": True}
+OPTIONS: dict[str, Any] = {"codecs": ("json:orjson",), "time_s": 0, "media": ("memory",), "quick": True}
 one_run = pytest.mark.xdist_group("one run to be resumed")
 
 
