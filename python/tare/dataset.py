@@ -147,12 +147,13 @@ class Dataset:
         """
         return summary.headline(self._summary)
 
-    def subset(self, size: float, how: str = "random", seed: int = 0) -> Dataset:
+    def subset(self, size: float, how: str = "blocks", seed: int = 0) -> Dataset:
         """A part of the data with the same structure; nothing is repeated.
 
         Args:
             size: Share in (0, 1]; a table or list keeps ``1 + round(n * size)`` of its ``n`` rows.
-            how: ``random`` (rows in their order), ``head``, or ``stratify=COLUMN``.
+            how: ``blocks`` (up to 8 contiguous ones, spread over the data), ``random`` (rows in their order), ``head``,
+                or ``stratify=COLUMN``.
             seed: Another seed draws other rows.
 
         Raises:
@@ -187,7 +188,7 @@ class Dataset:
         return saving.save(self.value, self.kind, path)
 
     def save_part(self, path: str | os.PathLike[str], size: float = 1.0, *, seed: int = 0) -> saving.Saved:
-        """Write a random part for workers, as `subset` draws it; of a table no copy is held.
+        """Write a part for workers, the blocks that `subset` draws; of a table no copy is held.
 
         Args:
             path: Where it is written.

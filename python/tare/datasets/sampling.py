@@ -1,9 +1,10 @@
 """A part of the data that still looks like the whole.
 
-Rows and items are drawn by a seeded generator and stay in their order. A document
-that is one map is thinned where it is long: its lists, its parallel lists together,
-its maps that are used as tables. Nothing is ever repeated: growing by repetition
-would flatter compressors.
+By default it is a few contiguous blocks, spread over the data: neighbours stay neighbours, so that runs, sorted
+columns and repetitions compress as they do in the whole. Rows drawn at random do not: 3,000,000 flights sorted by
+date take 15.98 MB of Parquet by blocks, 31.4 MB by random rows, and 16.0 MB in truth (docs/decisions.md). A document
+that is one map is thinned where it is long: its lists, its parallel lists together, its maps that are used as
+tables. Nothing is ever repeated: growing by repetition would flatter compressors.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["count", "document", "drawn_mask", "masked", "masked_columns", "rule", "table"]
+__all__ = ["blocks", "count", "document", "drawn_mask", "masked", "masked_columns", "table"]
 
 _BATCH_ROWS = 65_536
+_BLOCKS = 8
+# Shorter blocks would cut more of what neighbours have in common than they show of the rest.
+_BLOCK_ROWS = 8_192
+_BLOCK_ITEMS = 64
 # Shorter lists are structure, such as a pair of coordinates, and stay whole.
 _SHORT_LIST = 8
 _LONG_MAP = 256
@@ -42,13 +47,44 @@ def count(n: int, size: float) -> int:
     return min(n, 1 + round(n * size))
 
 
-def table(data: pa.Table, size: float, *, how: str = "random", seed: int = 0) -> pa.Table:
+def blocks(n: int, wanted: int, least: int, *, seed: int = 0) -> list[tuple[int, int]]:
+    """Return where contiguous blocks of `n` elements begin and end: one in each of up to 8 equal stretches.
+
+    Args:
+        n: Number of elements.
+        wanted: How many of them the blocks hold together, at most `n`.
+        least: Elements of a block; fewer blocks are made if they would be shorter.
+        seed: Another seed moves each block within its stretch.
+
+    >>> blocks(100, 20, 10)
+    [(34, 44), (76, 86)]
+    >>> blocks(10, 10, 1)
+    [(0, 10)]
+    """
+    if wanted >= n:
+        return [(0, n)] if n else []
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    number = max(1, min(_BLOCKS, wanted // max(1, least)))
+    found = []
+    for k in range(number):
+        first, end = n * k // number, n * (k + 1) // number
+        # What the shares before left of it, so that all of them add up.
+        length = min(end - first, wanted * (k + 1) // number - wanted * k // number)
+        start = first + int(generator.integers(0, end - first - length + 1))
+        found.append((start, start + length))
+    return found
+
+
+def table(data: pa.Table, size: float, *, how: str = "blocks", seed: int = 0) -> pa.Table:
     """Some rows of a table, in their order.
 
     Args:
         data: The table.
         size: Share of the rows, in (0, 1].
-        how: ``random``, ``head``, or ``stratify=COLUMN`` for the same share of each value.
+        how: ``blocks`` (contiguous ones), ``random``, ``head``, or ``stratify=COLUMN`` for the same share of each
+            value.
         seed: Another seed draws other rows.
 
     Raises:
@@ -75,13 +111,13 @@ def table(data: pa.Table, size: float, *, how: str = "random", seed: int = 0) ->
 
 
 def drawn_mask(data: pa.Table, size: float, *, seed: int = 0) -> np.ndarray[Any, Any] | None:
-    """Which rows `table` draws at random; None for all.
+    """Which rows the blocks of `table` hold; None for all.
 
     Raises:
         UsageError: A size out of range.
     """
     wanted = count(data.num_rows, size)
-    return None if wanted == data.num_rows else _mask(data, wanted, "random", seed)
+    return None if wanted == data.num_rows else _mask(data, wanted, "blocks", seed)
 
 
 def masked(data: pa.Table, mask: np.ndarray[Any, Any]) -> Iterator[pa.RecordBatch]:
@@ -120,13 +156,13 @@ def masked_columns(data: pa.Table, mask: np.ndarray[Any, Any]) -> Iterator[pa.Ch
         yield pa.chunked_array(parts, field.type)
 
 
-def document(data: Any, size: float, *, how: str = "random", seed: int = 0) -> Any:
+def document(data: Any, size: float, *, how: str = "blocks", seed: int = 0) -> Any:
     """Some items of a list, or one map with its long lists thinned.
 
     Args:
         data: The document; it is not changed.
         size: Share of the items, in (0, 1].
-        how: ``random`` or ``head``.
+        how: ``blocks`` (contiguous runs of items), ``random`` or ``head``.
         seed: Another seed draws other items.
 
     Raises:
@@ -137,15 +173,15 @@ def document(data: Any, size: float, *, how: str = "random", seed: int = 0) -> A
     >>> sorted(document({"name": "x", "values": list(range(100))}, 0.1)) == ["name", "values"]
     True
     """
-    if how not in ("random", "head"):
-        raise UsageError(f"a document is sampled at random or from its head; got {how[:40]!a}")
+    if how not in ("blocks", "random", "head"):
+        raise UsageError(f"invalid way to sample a document {how[:40]!a}: expected blocks, random or head")
     if not 0 < size <= 1:
         raise UsageError(f"a size is a share above 0 and at most 1; got {size}")
     if size == 1:
         return data
     import numpy as np
 
-    drawer = _Drawer(how, np.random.default_rng(seed))
+    drawer = _Drawer(how, seed, np.random.default_rng(seed))
     if isinstance(data, list) and data:
         wanted = count(len(data), size)
         chosen = [data[k] for k in drawer.indices(len(data), wanted)]
@@ -154,40 +190,32 @@ def document(data: Any, size: float, *, how: str = "random", seed: int = 0) -> A
     return _thin(data, size, drawer)
 
 
-def rule(kind: str, how: str, seed: int) -> str:
-    """How the sample was drawn, in words for a report.
-
-    >>> rule("table", "random", 0)
-    'random rows in their order, seed 0'
-    """
-    what = "rows" if kind == "table" else "items"
-    if how == "random":
-        return f"random {what} in their order, seed {seed}"
-    return (
-        f"the first {what}"
-        if how == "head"
-        else f"{what} of each value of {how.removeprefix('stratify=')}, seed {seed}"
-    )
-
-
 class _Drawer:
     """Draws indices by the rule and the generator of one sample."""
 
-    def __init__(self, how: str, generator: np.random.Generator) -> None:
+    def __init__(self, how: str, seed: int, generator: np.random.Generator) -> None:
         self.how = how
+        self.seed = seed
         self.generator = generator
 
     def indices(self, n: int, wanted: int) -> list[int]:
         if self.how == "head" or wanted >= n:
             return list(range(min(n, wanted)))
+        if self.how == "blocks":
+            runs = blocks(n, wanted, _BLOCK_ITEMS, seed=self.seed)
+            return [k for start, end in runs for k in range(start, end)]
         return sorted(self.generator.permutation(n)[:wanted].tolist())
 
 
 def _mask(data: pa.Table, wanted: int, how: str, seed: int) -> Any:
     import numpy as np
 
-    generator = np.random.default_rng(seed)
     mask = np.zeros(data.num_rows, dtype=bool)
+    if how == "blocks":
+        for start, end in blocks(data.num_rows, wanted, _BLOCK_ROWS, seed=seed):
+            mask[start:end] = True
+        return mask
+    generator = np.random.default_rng(seed)
     if how == "random":
         order = np.arange(data.num_rows, dtype=np.int32 if data.num_rows < 1 << 31 else np.int64)
         generator.shuffle(order)
@@ -195,7 +223,9 @@ def _mask(data: pa.Table, wanted: int, how: str, seed: int) -> Any:
         return mask
     name = how.removeprefix("stratify=")
     if name == how or name not in data.column_names:
-        raise UsageError(f"rows are sampled random, head or stratify=COLUMN of the table; got {how[:80]!a}")
+        raise UsageError(
+            f"invalid way to sample rows {how[:80]!a}: expected blocks, random, head or stratify=COLUMN of the table"
+        )
     codes = _codes(data[name], name)
     order = generator.permutation(data.num_rows)
     order = order[np.argsort(codes[order], kind="stable")]  # grouped, random within a group

@@ -543,8 +543,4 @@ def _alive(seats: Sequence[Seat], codec: Codec) -> bool:
 
 
 def _sampling(dataset: Dataset) -> str:
-    return (
-        "seeded random rows in source order"
-        if dataset.kind == "table"
-        else "seeded random documents in source order"
-    )
+    return f"contiguous blocks of {'rows' if dataset.kind == 'table' else 'items'}, spread over the data"

@@ -67,7 +67,7 @@ class TableSet(Dataset):
             "notes": [f"{len(self.tables)} tables: {names}"],
         }
 
-    def subset(self, size: float, how: str = "random", seed: int = 0) -> Dataset:
+    def subset(self, size: float, how: str = "blocks", seed: int = 0) -> Dataset:
         """A part of each table."""
         drawn = {name: sampling.table(table, size, how=how, seed=seed) for name, table in self.tables.items()}
         return TableSet(drawn, name=self.name)
@@ -77,7 +77,7 @@ class TableSet(Dataset):
         raise Unsupported(f"{path}: several tables are saved for R alone")
 
     def save_part(self, path: str | os.PathLike[str], size: float = 1.0, *, seed: int = 0) -> saving.Saved:
-        """Write a random part of each table as an uncompressed RDS file, a list of data frames."""
+        """Write blocks of each table as an uncompressed RDS file, a list of data frames."""
         from tare.codec import Codec
 
         part = self.subset(size, seed=seed)

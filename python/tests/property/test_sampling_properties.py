@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -22,13 +24,31 @@ DOCUMENTS = st.recursive(
 )
 
 
-@given(n=st.integers(0, 300), size=SIZES, seed=st.integers(0, 5), how=st.sampled_from(["random", "head"]))
+@given(n=st.integers(0, 300), size=SIZES, seed=st.integers(0, 5), how=st.sampled_from(["blocks", "random", "head"]))
 def test_a_table_keeps_one_plus_rounded_share_in_order(n, size, seed, how):
     """1 + round(n * size) rows, at most n, each once, in source order."""
     table = pa.table({"row": list(range(n))})
     part = sampling.table(table, size, how=how, seed=seed)["row"].to_pylist()
     assert min(n, 1 + round(n * size)) == len(part)
     assert sorted(set(part)) == part
+
+
+@given(n=st.integers(1, 10_000), wanted=st.integers(1, 10_000), least=st.integers(1, 500), seed=st.integers(0, 5))
+def test_blocks_are_long_and_spread(n, wanted, least, seed):
+    """They hold what is wanted, are not shorter than asked unless there is one, and each has its own stretch."""
+    wanted = min(n, wanted)
+    found = sampling.blocks(n, wanted, least, seed=seed)
+    assert sum(end - start for start, end in found) == wanted
+    assert len(found) == 1 or min(end - start for start, end in found) >= min(least, n // len(found))
+    for k, (start, end) in enumerate(found):
+        assert n * k // len(found) <= start < end <= n * (k + 1) // len(found)
+
+
+def test_neighbours_stay_neighbours():
+    """A column that is sorted has as many runs in the part as its blocks meet, not one for each row."""
+    table = pa.table({"row": list(range(200_000))})
+    part = sampling.table(table, 0.4)["row"].to_pylist()
+    assert sum(b != a + 1 for a, b in itertools.pairwise(part)) <= 7
 
 
 @given(n=st.integers(1, 300), size=SIZES, seed=st.integers(0, 5))

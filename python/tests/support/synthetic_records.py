@@ -414,7 +414,7 @@ def _head(kind: str, seed: int, partial: float | None, base: str) -> dict[str, A
             "partial": None if partial is None else {"rule": "first rows", "share": partial},
             "hash": digest,
             "sizes": {"1": {"hash": digest, **dims}},
-            "sampling": "seeded random rows in source order",
+            "sampling": "contiguous blocks of rows, spread over the data",
         },
         "codecs": {},
         "cases": [],
