@@ -24,7 +24,12 @@ DOCUMENTS = st.recursive(
 )
 
 
-@given(n=st.integers(0, 300), size=SIZES, seed=st.integers(0, 5), how=st.sampled_from(["blocks", "random", "head"]))
+@given(
+    n=st.integers(0, 300),
+    size=SIZES,
+    seed=st.integers(0, 5),
+    how=st.sampled_from(["blocks", "random", "head"]),
+)
 def test_a_table_keeps_one_plus_rounded_share_in_order(n, size, seed, how):
     """1 + round(n * size) rows, at most n, each once, in source order."""
     table = pa.table({"row": list(range(n))})
@@ -33,7 +38,9 @@ def test_a_table_keeps_one_plus_rounded_share_in_order(n, size, seed, how):
     assert sorted(set(part)) == part
 
 
-@given(n=st.integers(1, 10_000), wanted=st.integers(1, 10_000), least=st.integers(1, 500), seed=st.integers(0, 5))
+@given(
+    n=st.integers(1, 10_000), wanted=st.integers(1, 10_000), least=st.integers(1, 500), seed=st.integers(0, 5)
+)
 def test_blocks_are_long_and_spread(n, wanted, least, seed):
     """They hold what is wanted, are not shorter than asked unless there is one, and each has its own stretch."""
     wanted = min(n, wanted)
