@@ -1,12 +1,14 @@
 # The only entry points: setup demo test bench lint fuzz soak. CI calls the same ones.
 #
-#   make setup [FOR=demo]      build Tare and install the libraries that demo, test, lint, bench or fuzz needs
-#   make demo                  measure real data and write a report
-#   make test [ONLY=word]      run all tests, or the Python tests whose names have the word
-#   make bench NAME=measure    run one benchmark of bench/
-#   make lint                  check format, lints, types, licences and house rules
-#   make fuzz [SECONDS=60]     fuzz each decoder for so many seconds; 0 replays the corpora
-#   make soak [NAME=kills-*]   run the long tests that are due, or those named; LIST=1 shows the schedule
+#   make setup [FOR=demo]     build, and install what one goal needs: demo, test,
+#                             lint, bench or fuzz
+#   make demo                 measure real data and write a report
+#   make test [ONLY=word]     run all tests, or only the Python tests named so
+#   make bench NAME=measure   run one benchmark of bench/
+#   make lint                 check format, lints, types, licences, house rules
+#   make fuzz [SECONDS=60]    fuzz each decoder so long; 0 replays the corpora
+#   make soak [NAME=kills-*]  run the long tests that are due, or those named;
+#                             DUE=1 those of them that are due, LIST=1 lists all
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,6 +20,9 @@ PYTHON ?= $(shell .ci/find-python)
 FOR ?= demo
 ONLY ?=
 SECONDS_EACH := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),60)
+
+GOALS := demo test lint bench fuzz
+$(if $(filter $(FOR),$(GOALS)),,$(error invalid FOR=$(FOR): expected one of $(GOALS)))
 
 V := .venv/bin
 # Many tests wait for processes and servers: four at a time keep two cores busy.
@@ -49,14 +54,15 @@ demo: .venv/libraries-demo .venv/stamp-core
 	$(V)/tare measure nycflights13 --time 60s --html demo/report.html --out demo/flights.tare.json
 	@printf '\nThe report is %s\nOpen it in a browser; it needs no network.\n' '$(CURDIR)/demo/report.html'
 
-test: test-rust .venv/stamp-wheel test-python
+test: $(if $(ONLY),,test-rust .venv/stamp-wheel) test-python
 
 # The program of remote stores waits for its servers most of the time: it runs beside the others.
 test-rust: export RUST_TEST_THREADS ?= $(TEST_THREADS)
 test-rust:
 	cargo test $(CHECKED) --tests --no-run
 	@mkdir -p build
-	cargo test $(CHECKED) --test store_remote_servers > build/servers.log 2>&1 & servers=$$!; status=0; \
+	@set -m; cargo test $(CHECKED) --test store_remote_servers > build/servers.log 2>&1 & servers=$$!; set +m; \
+	  trap 'kill -- -$$servers 2>/dev/null || :' EXIT; status=0; \
 	  { cargo test $(CHECKED) --lib --bins $(addprefix --test ,$(RUST_PROGRAMS)) && cargo test $(CHECKED) --doc; } || status=$$?; \
 	  wait $$servers || status=$$?; cat build/servers.log; exit $$status
 
@@ -79,7 +85,7 @@ fuzz: .venv/libraries-fuzz .venv/stamp-core
 	.ci/run-fuzz $(V)/python '$(SECONDS_EACH)'
 
 soak: .venv/libraries-test .venv/stamp-core
-	$(V)/python bench/soak.py $(if $(LIST),--list) $(if $(filter command line,$(origin SECONDS)),--seconds $(SECONDS)) $(if $(NAME),'$(NAME)')
+	$(V)/python bench/soak.py $(if $(LIST),--list) $(if $(DUE),--due) $(if $(filter command line,$(origin SECONDS)),--seconds $(SECONDS)) $(if $(NAME),'$(NAME)')
 
 # The environment, with what builds the package.
 .venv/stamp-python: .ci/find-python
@@ -90,7 +96,6 @@ soak: .venv/libraries-test .venv/stamp-core
 
 # The libraries of one goal: when pyproject.toml changes.
 .venv/libraries-%: pyproject.toml .venv/stamp-python
-	$(if $(EXTRAS_$*),,$(error invalid FOR=$*: expected demo, test, lint, bench or fuzz))
 	$(V)/python .ci/requirements.py $(EXTRAS_$*) > $@.txt
 	$(V)/python -m pip install --quiet --requirement $@.txt
 	@touch $@

@@ -114,7 +114,11 @@ def run_all(cases: Sequence[Case], reasons: dict[str, str | None], records: Path
     for number, case in enumerate(cases, 1):
         log = LOGS / f"{case.name}.log"
         why = reasons[case.name] or "named"
-        print(f"{number}/{len(cases)} {case.name} ({why}), output in {log}", file=sys.stderr, flush=True)
+        print(
+            f"{number}/{len(cases)} {case.name} ({why}), output in {os.path.relpath(log, ROOT)}",
+            file=sys.stderr,
+            flush=True,
+        )
         sources, commit = fingerprint(case), commit_of(ROOT)
         at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         try:
@@ -233,7 +237,8 @@ def add_numbers(found: Iterable[tuple[str, ...]]) -> int:
 
 if __name__ == "__main__":
     # Here, and not in main(): a program that calls it keeps its own handlers.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     if "--list" in sys.argv:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it in silence
     sys.exit(main(sys.argv[1:]))

@@ -142,8 +142,12 @@ def why_due(case: Case, runs: Sequence[Mapping[str, Any]], sources: str, now: dt
     """
     if not runs:
         return "never run"
-    if runs[-1]["verdict"] != "ok":
-        return f"failed on {runs[-1]['at'][:10]}"
+    # A failure stays due until a run that is as long passes: a shorter search may not come so far.
+    failed = max((k for k, run in enumerate(runs) if run["verdict"] != "ok"), default=None)
+    if failed is not None:
+        least = runs[failed]["asked_s"] or 0
+        if not any((run["asked_s"] or 0) >= least for run in runs[failed + 1 :]):
+            return f"failed on {runs[failed]['at'][:10]}"
     full = [run for run in runs if run["verdict"] == "ok" and (run["asked_s"] or 0) >= (case.seconds or 0)]
     if not full:
         return f"ran {runs[-1]['asked_s']} s of {case.seconds} s"

@@ -14,6 +14,7 @@ from support.capabilities import ROOT, need, unavailable
 from support.soak import scaled
 
 _LONGEST_NAME = 200
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 # No deadline for one example: a busy machine is no fault of the code.
 settings.register_profile("tare", deadline=None, max_examples=scaled(50, 500))
@@ -34,18 +35,28 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 @pytest.fixture(autouse=True)
 def process_stays_as_it_was() -> Iterator[None]:
-    """Fail a test that leaves the process of the tests with another signal handler or working directory.
+    """Fail a test that leaves the process with another signal handler or working directory, and restore them.
 
-    Those that come after it would fail, or, where SIGPIPE has its default action, end with the whole process.
+    Without that, later tests fail, or, where SIGPIPE has its default action, end the process.
     """
-    before = _process_state()
+    folder, handlers = os.getcwd(), {number: signal.getsignal(number) for number in _SIGNALS}
     yield
-    after = _process_state()
-    assert after == before, f"the test leaves the process changed: expected {before}, got {after}"
+    changed = []
+    if (now := _working_directory()) != folder:
+        os.chdir(folder)
+        changed.append(f"working directory: expected {folder}, got {now}")
+    for number, before in handlers.items():
+        if (after := signal.getsignal(number)) is not before:
+            signal.signal(number, before)
+            changed.append(f"handler of {number.name}: expected {before}, got {after}")
+    assert not changed, f"the test left the process changed: {'; '.join(changed)}"
 
 
-def _process_state() -> tuple[object, ...]:
-    return os.getcwd(), *map(signal.getsignal, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE))
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "a directory that was removed"
 
 
 @pytest.fixture

@@ -12,18 +12,30 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::folder::Folder;
-use super::skip;
+use super::{skip, unavailable};
 
 /// How long a server may take to be ready; a busy machine takes its time.
 const READY: Duration = Duration::from_secs(60);
 
 /// A port of 127.0.0.1 that nobody listens at.
+///
+/// It lies below those that systems give to connections, and another process of tests begins elsewhere, so that nobody
+/// takes it before the server does.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = std::process::id()
+            .wrapping_mul(20)
+            .wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = 20_000 + u16::try_from(number % 12_000).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// The program of this name on the path.
@@ -33,14 +45,15 @@ fn on_path(name: &str) -> Option<PathBuf> {
     places.find(|place| place.is_file())
 }
 
-fn wait_until(what: &str, log: &Path, mut ready: impl FnMut() -> bool) {
+/// Waits until a server answers; one that ends before that fails at once, with its log.
+fn wait_until(what: &str, log: &Path, running: &mut Running, mut ready: impl FnMut() -> bool) {
     let began = Instant::now();
     while !ready() {
-        let said = || std::fs::read_to_string(log).unwrap_or_default();
+        let ended = running.child.try_wait().unwrap();
         assert!(
-            began.elapsed() < READY,
-            "{what} does not start:\n{}",
-            said()
+            ended.is_none() && began.elapsed() < READY,
+            "{what} does not start ({ended:?}):\n{}",
+            std::fs::read_to_string(log).unwrap_or_default()
         );
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -126,11 +139,12 @@ impl Redis {
             command.args(["--appendonly", "no"]);
         }
         command.args(&self.options);
-        self.running = Some(Running::start(&mut command, &log));
-        wait_until("redis-server", &log, || {
+        let mut running = Running::start(&mut command, &log);
+        wait_until("redis-server", &log, &mut running, || {
             let said = answer(self.port, b"PING\r\n");
             said.is_some_and(|said| said.starts_with("+PONG") || said.starts_with("-NOAUTH"))
         });
+        self.running = Some(running);
     }
 
     /// Ends it at once, as a power failure of the process would.
@@ -256,8 +270,11 @@ impl Postgres {
         for option in &self.options {
             command.args(["-c", option]);
         }
-        self.running = Some(Running::start(&mut command, &log));
-        wait_until("postgres", &log, || self.query("SELECT 1").is_ok());
+        let mut running = Running::start(&mut command, &log);
+        wait_until("postgres", &log, &mut running, || {
+            self.query("SELECT 1").is_ok()
+        });
+        self.running = Some(running);
     }
 
     /// Ends it at once with `kill -9`, and waits until its children have noticed.
@@ -362,7 +379,7 @@ impl S3 {
     /// Starts versitygw over a folder; None if it is not on the path, which is no failure.
     pub fn versitygw() -> Option<Self> {
         let Some(program) = on_path("versitygw") else {
-            eprintln!("skipped: versitygw is not on the path");
+            unavailable("versitygw is not on the path");
             return None;
         };
         let (port, folder) = (free_port(), Folder::new());
@@ -377,8 +394,8 @@ impl S3 {
 
     fn started(name: &'static str, command: &mut Command, port: u16, folder: Folder) -> Self {
         let log = folder.join("s3.log");
-        let running = Running::start(command, &log);
-        wait_until(name, &log, || {
+        let mut running = Running::start(command, &log);
+        wait_until(name, &log, &mut running, || {
             answer(port, b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").is_some()
         });
         Self {

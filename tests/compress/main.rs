@@ -25,6 +25,7 @@ mod gzip;
 mod kinds;
 mod lz4;
 mod seek_table_peer;
+mod skips;
 mod survey;
 mod vectors;
 mod zlib;

@@ -71,17 +71,37 @@ def need(condition: object, reason: str) -> None:
 
 
 def unavailable(reason: str) -> None:
-    """Skip the test even in CI, or the module that says it while it is imported: nothing to install would help.
+    """Skip the test even in CI, or the module that is being imported: nothing to install would help.
 
-    For what the kernel refuses, for what a test of another user needs, and for peers that no registry has.
+    For shared data that a lone clone has not, and for peers that no registry has.
     """
     pytest.skip(reason, allow_module_level=True)
+
+
+# Packages of Debian whose name is not that of the program.
+_PACKAGES = {
+    "Rscript": "r-base-core",
+    "chromedriver": "chromium-driver",
+    "ip": "iproute2",
+    "javac": "default-jdk-headless",
+    "java": "default-jdk-headless",
+    "mcs": "mono-mcs",
+    "mono": "mono-runtime",
+    "node": "nodejs",
+    "nsenter": "util-linux",
+    "ps": "procps",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+    "unshare": "util-linux",
+    "xz": "xz-utils",
+}
 
 
 def need_command(*names: str) -> str:
     """Require programs on the path; the path of the first."""
     for name in names:
-        need(shutil.which(name), f"the command {name} is not installed")
+        install = f"apt-get install {_PACKAGES.get(name, name)}"
+        need(shutil.which(name), f"the command {name} is not installed: {install}")
     return str(shutil.which(names[0]))
 
 
@@ -135,10 +155,15 @@ def need_end(format: str, ids: Collection[str] = (), *, language: str, kind: str
     """
     from tare.measure.exchange import ends_of
 
+    missing = need_language(language).missing
     found = [str(one) for one in ends_of(format, languages=[language], kind=kind)[0]]
-    need(found, f"{language} has no library for {format}")
+    why = "; ".join(dict.fromkeys(text for id, text in missing.items() if id.startswith(f"{format}:")))
+    need(found, f"{language} has no library for {format}: {why or 'its worker has no codec of it'}")
     for id in ids:
-        need(id in found, f"{language} has no library for {id}")
+        need(
+            id in found,
+            f"{language} has no library for {id}: {missing.get(id, 'its worker has no such codec')}",
+        )
     return found
 
 
@@ -158,7 +183,11 @@ def need_r(*packages: str) -> str:
     """Require Rscript, and packages that R can load; the program."""
     program = need_command("Rscript")
     for package in packages:
-        need(_r_loads(package), f"R's package {package} is not installed")
+        install = f"apt-get install r-cran-{package.lower()}"
+        need(
+            _r_loads(package),
+            f"R's package {package} is not installed: {install}, or install.packages('{package}')",
+        )
     return program
 
 

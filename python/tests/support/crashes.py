@@ -1,4 +1,4 @@
-"""Processes that end in the middle of their work, and what a reader sees of it then."""
+"""Processes that end in the middle of their work, and the files that they leave."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["end_at_step", "some_steps", "tree"]
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """What a reader sees: names and contents, without receipts."""
+    """Return the names and hashes of the files that a reader sees, without receipts."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -23,9 +23,10 @@ def tree(folder: Path) -> dict[str, str]:
 
 
 def some_steps() -> range:
-    """Steps to end at: each of them in ``make soak``, else every fourth, from one that the run's seed chooses."""
+    """Return steps to end at: each of them in ``make soak``, else every fourth from one that the run's seed and the test choose."""
     stride = scaled(4, 1)
-    return range(random.randrange(stride), 200, stride)
+    seed = f"{os.environ.get('TARE_TEST_SEED', '')} {os.environ.get('PYTEST_CURRENT_TEST', '')}"
+    return range(random.Random(seed).randrange(stride), 200, stride)
 
 
 def end_at_step(number: int) -> None:

@@ -137,6 +137,12 @@ def test_seconds_are_those_of_the_fuzz_targets(cases: ModuleType) -> None:
         ([run_of(at="2026-11-02T00:00:00+00:00")], "1", None),
         ([run_of(), run_of(verdict="FAILED")], "1", "failed on 2026-11-29"),
         ([run_of(verdict="FAILED"), run_of()], "1", None),
+        (
+            [run_of(asked_s=900), run_of(verdict="FAILED", asked_s=900), run_of(asked_s=1)],
+            "1",
+            "failed on 2026-11-29",
+        ),
+        ([run_of(verdict="FAILED", asked_s=30), run_of(asked_s=900)], "1", None),
     ],
 )
 def test_a_case_is_due(
