@@ -155,7 +155,7 @@ def need_end(format: str, ids: Collection[str] = (), *, language: str, kind: str
     """
     from tare.measure.exchange import ends_of
 
-    missing = need_language(language).missing
+    missing = {} if language == "python" else need_language(language).missing
     found = [str(one) for one in ends_of(format, languages=[language], kind=kind)[0]]
     why = "; ".join(dict.fromkeys(text for id, text in missing.items() if id.startswith(f"{format}:")))
     need(found, f"{language} has no library for {format}: {why or 'its worker has no codec of it'}")
