@@ -1,4 +1,4 @@
-"""The worker protocol, tare-worker/1, held against every worker: each operation, errors, the end.
+"""The worker protocol, tare-worker/2, held against every worker: each operation, errors, the end.
 
 A worker in another language joins by one entry in ``WORKERS``.
 """
