@@ -193,9 +193,7 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
     return Analysis(base, groups, dict(figures), sampler)
 
 
-def _group(
-    cases: list[dict[str, Any]], key: tuple[str, ...], base: str, sampler: Resampler
-) -> Group:
+def _group(cases: list[dict[str, Any]], key: tuple[str, ...], base: str, sampler: Resampler) -> Group:
     group = Group(dict(zip(GROUP_LABELS, key[1:], strict=True)), key[0], cases)
     bases = [case for case in cases if case["labels"]["codec"] == base and "twin" not in case["labels"]]
     bases.sort(key=lambda case: off_usual(case["labels"]))

@@ -123,7 +123,9 @@ class Worker:
         for descriptor in (self._spawned.stdout, self._spawned.stderr):
             self._poll.register(descriptor, select.POLLIN)
         _live[self.pid] = weakref.ref(self)
-        self._hello_id = self.send("hello", proto=PROTOCOL, seed=hash_seed, **({} if lists else {"list": False}))
+        self._hello_id = self.send(
+            "hello", proto=PROTOCOL, seed=hash_seed, **({} if lists else {"list": False})
+        )
         self._hello: dict[str, Any] | None = None
 
     # --- talking ----------------------------------------------------------------

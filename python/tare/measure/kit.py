@@ -136,7 +136,10 @@ def _hello(bench: Bench) -> None:
     with bench.worker() as worker:
         hello = worker.hello
         need(not (fault := hello_fault(hello)), fault)
-        need((hello["proto"], hello["pid"]) == (PROTOCOL, worker.pid), f"proto {hello['proto']}, pid {hello['pid']}")
+        need(
+            (hello["proto"], hello["pid"]) == (PROTOCOL, worker.pid),
+            f"proto {hello['proto']}, pid {hello['pid']}",
+        )
 
 
 def _errors_are_replies(bench: Bench) -> None:

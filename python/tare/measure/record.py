@@ -18,7 +18,16 @@ from tare.errors import Limit, RecordError, TareError
 from tare.measure.readings import OURS
 from tare.measure.record_schema import check
 
-__all__ = ["MAX_BYTES", "METHOD", "VERSION", "method_of", "new_record", "parse_record", "read_record", "write_record"]
+__all__ = [
+    "MAX_BYTES",
+    "METHOD",
+    "VERSION",
+    "method_of",
+    "new_record",
+    "parse_record",
+    "read_record",
+    "write_record",
+]
 
 VERSION = 1
 """Version that is written; every older one is read too."""

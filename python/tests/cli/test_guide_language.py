@@ -64,7 +64,7 @@ PLANTED = {
     "errors are replies": ("fail('unknown_op',", "fail('odd',"),
     "rubbish is an error": ("if (ref $r ne 'HASH') {", "if (ref $r ne 'HASH') { exit 3;"),
     "samples": ("samples => \\@rows", "samples => [@rows, @rows]"),
-    "runs what is prepared": ("$reply->{items} = items($last)", "$reply->{items} = 500"),
+    "runs what is prepared": ("$came{items} = items($last)", "$came{items} = 500"),
     "calls are made": ("decode => sub { parse($encoded, 'decode') }", "decode => sub { $value }"),
     "every choice": ("options => {},", "options => { x => 1 }, choices => { x => [1, 2] },"),
     "hello": ("id => 'json:perl', library", "id => 'perl', library"),
@@ -290,9 +290,7 @@ def test_the_wall_clock_is_what_every_worker_has(root: Path, tmp_path: Path, wal
     text = (root / "docs/guides/add-a-language.md").read_text(encoding="utf-8")
     program = text.split("<<'EOF'\n", 1)[1].split("\nEOF\n", 1)[0]
     path = tmp_path / "clocks.pl"
-    path.write_text(
-        program.replace("samples => \\@rows", f"samples => [ map {{ [{wall}, 0, 0] }} @rows ]")
-    )
+    path.write_text(program.replace("samples => \\@rows", f"samples => [ map {{ [{wall}, 0, 0] }} @rows ]"))
     found = {one.name: one.why for one in check_worker(["perl", str(path)], only=("samples",))}
     assert found["samples"].startswith("encode: {'wall_ns': "), found
 

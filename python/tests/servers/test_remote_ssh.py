@@ -119,7 +119,7 @@ ANSWERS = {
     "a banner": ("echo Welcome; exec sleep 60", "a login shell there must print nothing"),
     "protocol 0": (
         """read line; echo '{"id":1,"ok":{"proto":0}}'; read line""",
-        "speaks protocol 0, not 1.*install tare",
+        "speaks version 0 of the worker protocol, not 2.*install tare",
     ),
     "an older version": (
         """read line; echo '{"id":1,"ok":{"proto":2,"tare":"0.0.1"}}'; read line""",

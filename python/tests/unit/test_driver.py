@@ -174,7 +174,12 @@ def test_a_worker_that_never_says_hello():
 def test_a_worker_of_another_protocol_is_refused():
     """Version 1 held its results: its times are others."""
     prelude = PRELUDE.replace("proto=2", "proto=1")
-    with stub("read()", prelude) as worker, pytest.raises(WorkerError, match=r"speaks version 1 of the worker protocol, not 2: update the worker"):
+    with (
+        stub("read()", prelude) as worker,
+        pytest.raises(
+            WorkerError, match=r"speaks version 1 of the worker protocol, not 2: update the worker"
+        ),
+    ):
         _ = worker.hello
 
 

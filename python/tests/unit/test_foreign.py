@@ -264,7 +264,10 @@ def liar(tmp_path: Path, how: str, language: str = "node") -> str:
         ("/nowhere/worker", "does not run: cannot start the worker node"),
         ("false", "does not run: exited with code 1"),
         ("sh -c 'echo hello there; exec sleep 9'", "does not run: not a reply: 'hello there"),
-        ('sh -c \'echo {\\"id\\":1,\\"ok\\":{\\"proto\\":7}}; exec sleep 9\'', "speaks protocol 7, not 1"),
+        (
+            'sh -c \'echo {\\"id\\":1,\\"ok\\":{\\"proto\\":7}}; exec sleep 9\'',
+            "speaks version 7 of the worker protocol, not 2",
+        ),
         ("sh -c 'kill -9 $$'", "does not run: killed by SIGKILL"),
         ("sh -c 'echo no such module >&2; exit 1'", "(no such module)"),
     ],
