@@ -53,6 +53,8 @@ def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
         lines.append(
             f"across: {clean('; '.join(found['differences']))}; ratios are of ratios to {clean(found['base'])}"
         )
+    if found["untimed"]:
+        lines.append(clean(found["untimed"]))
     rows = [["codec", "medium", "size", "op", "A", "B", "B / A", "", "bytes", "memory", "fidelity"]]
     hidden = 0
     for case in found["cases"]:

@@ -13,7 +13,7 @@ __all__ = ["command"]
 )
 @click.option("--codec", metavar="ID", help="With --check: the codec to check with; by default its first.")
 def command(check: str | None, codec: str | None) -> int:
-    """Speak the worker protocol (tare-worker/1) on standard input and output.
+    """Speak the worker protocol (tare-worker/2) on standard input and output.
 
     Started by 'tare measure' itself, and over ssh on the far side of '--remote'.
     It ends when its input ends.

@@ -247,6 +247,8 @@ class Codec:
         self.require()
         if not self.library.writes:
             raise Unsupported(f"{self} only reads", format=self.format_id)
+        if self.library.calls is not None and function is self.library.encode:
+            return self.library.calls(**self.options)[0]
         return partial(function, **self.options)
 
     def writer(self, kind: str) -> Callable[[Any, BinaryIO], None]:
@@ -308,7 +310,10 @@ class Codec:
         """
         self.native(kind)
         self.require()
-        decode = partial(self.library.decode, **self.options)
+        if self.library.calls is not None:
+            decode = self.library.calls(**self.options)[1]
+        else:
+            decode = partial(self.library.decode, **self.options)
         if self.compressor is None:
             return decode
         name, settings = self.compressor, self.compressor_settings

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from tare.formats.base import Buffer, Format, Library, Stream
+from tare.formats.base import Format, Library, Stream, decode_by, encode_by
 from tare.formats.scalars import DEFAULT, NATIVE, ORIENT, ROWS_AS_TEXT, as_text, parts_of
 
 __all__ = ["FORMAT"]
 
 
-def _encode(obj: Any, *, default: str, orient: str) -> bytes:
+def _calls(*, default: str, orient: str) -> tuple[Any, Any]:
     import cbor2
 
-    return cbor2.dumps(obj, **_hooks(default))
-
-
-def _decode(data: Buffer, *, default: str, orient: str) -> Any:
-    import cbor2
-
-    return cbor2.loads(data)
+    hooks = _hooks(default)
+    return partial(cbor2.dumps, **hooks) if hooks else cbor2.dumps, cbor2.loads
 
 
 def _hooks(default: str) -> dict[str, Any]:
@@ -86,8 +82,9 @@ FORMAT = Format(
         Library(
             name="cbor2",
             native=NATIVE,
-            encode=_encode,
-            decode=_decode,
+            encode=encode_by(_calls),
+            decode=decode_by(_calls),
+            calls=_calls,
             modules=("cbor2",),
             distribution="cbor2",
             extra="documents",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json as stdlib_json
 import re
+from functools import partial
 from typing import Any
 
-from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option
+from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option, decode_by, encode_by
 from tare.formats.scalars import (
     BOTH_ORIENTS,
     DEFAULT,
@@ -46,53 +47,46 @@ def _decode_stdlib(data: Buffer, *, compact: bool, default: str, orient: str, so
     return stdlib_json.loads(_text(data))
 
 
-def _encode_orjson(obj: Any, *, non_str_keys: bool, default: str, orient: str, sort_keys: bool) -> bytes:
+def _orjson(*, non_str_keys: bool, default: str, orient: str, sort_keys: bool) -> tuple[Any, Any]:
     import orjson
 
     option = (orjson.OPT_NON_STR_KEYS if non_str_keys else 0) | (orjson.OPT_SORT_KEYS if sort_keys else 0)
-    return orjson.dumps(obj, default=hook(default), option=option or None)
+    if not option and hook(default) is None:
+        return orjson.dumps, orjson.loads
+    return partial(orjson.dumps, default=hook(default), option=option or None), orjson.loads
 
 
-def _decode_orjson(data: Buffer, *, non_str_keys: bool, default: str, orient: str, sort_keys: bool) -> Any:
-    import orjson
-
-    return orjson.loads(data)
-
-
-def _encode_msgspec(obj: Any, *, default: str, orient: str, sort_keys: bool) -> bytes:
+def _msgspec(*, default: str, orient: str, sort_keys: bool) -> tuple[Any, Any]:
     import msgspec
 
-    return msgspec.json.encode(obj, enc_hook=hook(default), order="sorted" if sort_keys else None)
+    encode, decode = msgspec.json.encode, msgspec.json.decode
+    if hook(default) is None and not sort_keys:
+        return encode, decode
+    return partial(encode, enc_hook=hook(default), order="sorted" if sort_keys else None), decode
 
 
-def _decode_msgspec(data: Buffer, *, default: str, orient: str, sort_keys: bool) -> Any:
-    import msgspec
-
-    return msgspec.json.decode(data)
-
-
-def _encode_ujson(obj: Any, *, default: str, orient: str, sort_keys: bool) -> bytes:
+def _ujson(*, default: str, orient: str, sort_keys: bool) -> tuple[Any, Any]:
     import ujson
 
-    return ujson.dumps(obj, default=hook(default), sort_keys=sort_keys).encode("utf-8", "surrogatepass")
+    dumps, loads, more = ujson.dumps, ujson.loads, _more(default, sort_keys)
+
+    def decode(data: Buffer) -> Any:
+        return loads(data if type(data) is bytes else bytes(data))
+
+    return lambda obj: dumps(obj, **more).encode("utf-8", "surrogatepass"), decode
 
 
-def _decode_ujson(data: Buffer, *, default: str, orient: str, sort_keys: bool) -> Any:
-    import ujson
-
-    return ujson.loads(bytes(data))
-
-
-def _encode_rapidjson(obj: Any, *, default: str, orient: str, sort_keys: bool) -> bytes:
+def _rapidjson(*, default: str, orient: str, sort_keys: bool) -> tuple[Any, Any]:
     import rapidjson
 
-    return rapidjson.dumps(obj, default=hook(default), sort_keys=sort_keys).encode()
+    dumps, loads, more = rapidjson.dumps, rapidjson.loads, _more(default, sort_keys)
+    return lambda obj: dumps(obj, **more).encode(), lambda data: loads(_text(data))
 
 
-def _decode_rapidjson(data: Buffer, *, default: str, orient: str, sort_keys: bool) -> Any:
-    import rapidjson
-
-    return rapidjson.loads(_text(data))
+def _more(default: str, sort_keys: bool) -> dict[str, Any]:
+    """Returns the arguments that are not a library's own defaults."""
+    found: dict[str, Any] = {"sort_keys": True} if sort_keys else {}
+    return found if hook(default) is None else found | {"default": hook(default)}
 
 
 def _decode_simdjson(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
@@ -182,8 +176,9 @@ FORMAT = Format(
         Library(
             name="orjson",
             native=NATIVE,
-            encode=_encode_orjson,
-            decode=_decode_orjson,
+            encode=encode_by(_orjson),
+            decode=decode_by(_orjson),
+            calls=_orjson,
             modules=("orjson",),
             distribution="orjson",
             options={
@@ -198,8 +193,9 @@ FORMAT = Format(
         Library(
             name="msgspec",
             native=NATIVE,
-            encode=_encode_msgspec,
-            decode=_decode_msgspec,
+            encode=encode_by(_msgspec),
+            decode=decode_by(_msgspec),
+            calls=_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
@@ -209,8 +205,9 @@ FORMAT = Format(
         Library(
             name="ujson",
             native=NATIVE,
-            encode=_encode_ujson,
-            decode=_decode_ujson,
+            encode=encode_by(_ujson),
+            decode=decode_by(_ujson),
+            calls=_ujson,
             modules=("ujson",),
             distribution="ujson",
             extra="documents",
@@ -221,8 +218,9 @@ FORMAT = Format(
         Library(
             name="rapidjson",
             native=NATIVE,
-            encode=_encode_rapidjson,
-            decode=_decode_rapidjson,
+            encode=encode_by(_rapidjson),
+            decode=decode_by(_rapidjson),
+            calls=_rapidjson,
             modules=("rapidjson",),
             distribution="python-rapidjson",
             extra="documents",

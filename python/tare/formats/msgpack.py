@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from tare.formats.base import Buffer, Format, Library, Option, Stream
+from tare.formats.base import Buffer, Format, Library, Option, Stream, decode_by, encode_by
 from tare.formats.scalars import (
     BOTH_ORIENTS,
     DEFAULT,
@@ -28,16 +29,23 @@ _DATETIME = Option(
 _IMPL = Option("c", ("c", "python"), "Which of its two implementations runs.")
 
 
-def _encode_msgpack(obj: Any, *, datetime: bool, default: str, impl: str, orient: str) -> bytes:
-    return bytes(_packer(datetime, default, impl).pack(obj))
-
-
-def _decode_msgpack(data: Buffer, *, datetime: bool, default: str, impl: str, orient: str) -> Any:
+def _msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> tuple[Any, Any]:
     timestamp = 3 if datetime else 0
     if impl == "c":
         import msgpack
 
-        return msgpack.unpackb(data, timestamp=timestamp, strict_map_key=False)
+        # A packer for each call, as its `packb` has.
+        pack, unpack = msgpack.packb, partial(msgpack.unpackb, strict_map_key=False)
+        if not datetime and hook(default) is None:
+            return pack, unpack
+        return partial(pack, datetime=datetime, default=hook(default)), partial(unpack, timestamp=timestamp)
+    return (
+        lambda obj: bytes(_packer(datetime, default, impl).pack(obj)),
+        partial(_decode_in_python, timestamp=timestamp),
+    )
+
+
+def _decode_in_python(data: Buffer, *, timestamp: int) -> Any:
     from msgpack.fallback import Unpacker
 
     unpacker = Unpacker(None, timestamp=timestamp, strict_map_key=False, max_buffer_size=max(len(data), 1))
@@ -99,30 +107,22 @@ def _read_msgpack(file: BinaryIO, *, datetime: bool, default: str, impl: str, or
     yield from Unpacker(file, timestamp=3 if datetime else 0, strict_map_key=False)
 
 
-def _encode_msgspec(obj: Any, *, default: str, orient: str) -> bytes:
+def _msgspec(*, default: str, orient: str) -> tuple[Any, Any]:
     import msgspec
 
-    return msgspec.msgpack.encode(obj, enc_hook=hook(default))
+    encode, decode = msgspec.msgpack.encode, msgspec.msgpack.decode
+    return encode if hook(default) is None else partial(encode, enc_hook=hook(default)), decode
 
 
-def _decode_msgspec(data: Buffer, *, default: str, orient: str) -> Any:
-    import msgspec
-
-    return msgspec.msgpack.decode(data)
-
-
-def _encode_ormsgpack(obj: Any, *, default: str, non_str_keys: bool, orient: str) -> bytes:
+def _ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> tuple[Any, Any]:
     import ormsgpack
 
+    if not non_str_keys and hook(default) is None:
+        return ormsgpack.packb, ormsgpack.unpackb
     option = ormsgpack.OPT_NON_STR_KEYS if non_str_keys else None
-    return ormsgpack.packb(obj, default=hook(default), option=option)
-
-
-def _decode_ormsgpack(data: Buffer, *, default: str, non_str_keys: bool, orient: str) -> Any:
-    import ormsgpack
-
-    option = ormsgpack.OPT_NON_STR_KEYS if non_str_keys else None
-    return ormsgpack.unpackb(data, option=option)
+    return partial(ormsgpack.packb, default=hook(default), option=option), partial(
+        ormsgpack.unpackb, option=option
+    )
 
 
 FORMAT = Format(
@@ -136,8 +136,9 @@ FORMAT = Format(
         Library(
             name="msgpack",
             native=NATIVE,
-            encode=_encode_msgpack,
-            decode=_decode_msgpack,
+            encode=encode_by(_msgpack),
+            decode=decode_by(_msgpack),
+            calls=_msgpack,
             modules=("msgpack",),
             distribution="msgpack",
             extra="documents",
@@ -149,8 +150,9 @@ FORMAT = Format(
         Library(
             name="msgspec",
             native=NATIVE,
-            encode=_encode_msgspec,
-            decode=_decode_msgspec,
+            encode=encode_by(_msgspec),
+            decode=decode_by(_msgspec),
+            calls=_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT},
@@ -160,8 +162,9 @@ FORMAT = Format(
         Library(
             name="ormsgpack",
             native=NATIVE,
-            encode=_encode_ormsgpack,
-            decode=_decode_ormsgpack,
+            encode=encode_by(_ormsgpack),
+            decode=decode_by(_ormsgpack),
+            calls=_ormsgpack,
             modules=("ormsgpack",),
             distribution="ormsgpack",
             extra="documents",

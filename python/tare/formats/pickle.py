@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle as stdlib_pickle
 import pickletools
 from collections.abc import Iterator
+from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
@@ -22,6 +23,14 @@ _PROTOCOL = Option(
     5, (0, 1, 2, 3, 4, 5), "Version of the layout: 5 is the newest, 0 was the default of Python 2."
 )
 _IMPL = Option("c", ("c", "python"), "The C implementation, or the one in Python that every interpreter has.")
+
+
+def _calls(*, impl: str, protocol: int, orient: str) -> tuple[Any, Any]:
+    if impl == "c":
+        dumps = stdlib_pickle.dumps
+        return lambda obj: dumps(obj, protocol), stdlib_pickle.loads
+    options: dict[str, Any] = {"impl": impl, "protocol": protocol, "orient": orient}
+    return partial(_encode, **options), partial(_decode, **options)
 
 
 def _encode(obj: Any, *, impl: str, protocol: int, orient: str) -> bytes:
@@ -91,6 +100,7 @@ FORMAT = Format(
             native=NATIVE,
             encode=_encode,
             decode=_decode,
+            calls=_calls,
             options={"impl": _IMPL, "orient": ORIENT, "protocol": _PROTOCOL},
             variants={"document": ({}, {"protocol": 2}), "table": ({"orient": "columns"},)},
             stream=Stream(_write, _read, list),

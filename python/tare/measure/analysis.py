@@ -179,13 +179,12 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
     seed = seed_of(str(record.get("id", "")))
     sampler = sampler or Resampler(seed, DRAWS if sampled <= MANY_CASES else FEW_DRAWS)
     base = base_of(record)
-    null_ns = float((record.get("noise") or {}).get("timer_floor_ns") or 0.0)
     split: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for case in record.get("cases", ()):
         if case.get("launches"):
             labels = case["labels"]
             split[(case.get("stage", "weigh"), *(labels.get(name, "") for name in GROUP_LABELS))].append(case)
-    groups = [_group(list(cases), key, base, null_ns, sampler) for key, cases in split.items()]
+    groups = [_group(list(cases), key, base, sampler) for key, cases in split.items()]
     groups.sort(key=lambda g: (STAGES.get(g.stage, len(STAGES)), -number(g.labels.get("size", "1"))))
     figures: dict[str, dict[str, Figure]] = defaultdict(dict)
     for group in groups:
@@ -194,16 +193,14 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
     return Analysis(base, groups, dict(figures), sampler)
 
 
-def _group(
-    cases: list[dict[str, Any]], key: tuple[str, ...], base: str, null_ns: float, sampler: Resampler
-) -> Group:
+def _group(cases: list[dict[str, Any]], key: tuple[str, ...], base: str, sampler: Resampler) -> Group:
     group = Group(dict(zip(GROUP_LABELS, key[1:], strict=True)), key[0], cases)
     bases = [case for case in cases if case["labels"]["codec"] == base and "twin" not in case["labels"]]
     bases.sort(key=lambda case: off_usual(case["labels"]))
     group.base = bases[0]["key"] if bases else None
     twins = [case["key"] for case in cases if "twin" in case["labels"]]
     group.twin = twins[0] if twins else None
-    _place(group, series_of(cases, bases, null_ns))
+    _place(group, series_of(cases, bases))
     everything = list(group.figures.values())
     if not everything:
         return group

@@ -36,7 +36,7 @@ def long_enough(
     reply = ask(calls)
     for _ in range(_TRIES):
         made, took_ns = int(reply["batch"]), wall_ns(reply)
-        # Its results would not fit in memory, or each call is a sample of its own, as in a store.
+        # Each call is a sample of its own, as in a store.
         full = full or made < calls
         if full or 2 * took_ns >= target_ns:
             break

@@ -19,6 +19,7 @@ from tare.measure.analysis import Analysis, Figure, Group, analyse, pair_summary
 from tare.measure.constraints import losses
 from tare.measure.derive import noise_of, rounded
 from tare.measure.mains import TOTAL, is_ranked, number, peak_of
+from tare.measure.record import method_of
 from tare.measure.statistics import Array, differs, quantiles
 from tare.measure.wording import percent
 
@@ -63,8 +64,8 @@ def compare(a: Any, b: Any, *, across: bool = False) -> dict[str, Any]:
         ``a_ns, b_ns, ratio`` (b / a), ``lo, hi, differs, letters_a, letters_b``. Also
         ``only_a`` and ``only_b`` (cases of one record alone: ``key, codec, medium, size,
         status``, and ``other``, what the other record says of it in words), ``unlike`` (why
-        no case at all could be compared; empty if one was), ``versions`` and ``probes`` that
-        changed.
+        no case at all could be compared; empty if one was), ``untimed`` (why no times are compared and
+        ``ops`` is empty; else empty), ``versions`` and ``probes`` that changed.
 
     Raises:
         NotComparable: Machine, data or base differ.
@@ -89,8 +90,10 @@ def compare_sides(a: Side, b: Side, *, across: bool = False) -> dict[str, Any]:
         )
     left, right = _cases(first, across), _cases(second, across)
     floor = max(noise_of(first, one)["floor"] or 0.0, noise_of(second, two)["floor"] or 0.0)
+    untimed = _untimed(first, second)
     rows = [
-        _row(key, left[key], right[key]) | {"ops": _ops((left[key], one), (right[key], two), across)}
+        _row(key, left[key], right[key])
+        | {"ops": {} if untimed else _ops((left[key], one), (right[key], two), across)}
         for key in left
         if key in right
     ]
@@ -106,6 +109,7 @@ def compare_sides(a: Side, b: Side, *, across: bool = False) -> dict[str, Any]:
             "only_a": [_alone(left[key], second) for key in left if key not in right],
             "only_b": [_alone(right[key], first) for key in right if key not in left],
             "unlike": "" if rows else _unlike(left, right),
+            "untimed": untimed,
             "versions": _versions(first, second),
             "probes": _probes(first, second),
         }
@@ -139,6 +143,20 @@ def check_comparable(a: Mapping[str, Any], b: Mapping[str, Any], *, across: bool
             f"the records differ in {'; '.join(found)}; --across compares their ratios to the base only"
         )
     return found
+
+
+def _untimed(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
+    """Why the times of two records cannot be compared; empty if they can.
+
+    >>> _untimed({}, {"method": 2})
+    'times are not compared: A was measured with results held in memory, B with each result freed at once'
+    """
+    said = {1: "with results held in memory", 2: "with each result freed at once"}
+    methods = method_of(a), method_of(b)
+    if methods[0] == methods[1]:
+        return ""
+    one, two = (said.get(method, f"by method {method}") for method in methods)
+    return f"times are not compared: A was measured {one}, B {two}"
 
 
 def _head(record: Mapping[str, Any]) -> dict[str, Any]:

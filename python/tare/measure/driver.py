@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError, WorkerError
 from tare.measure import scratch
+from tare.measure.hello import PROTOCOL
 from tare.measure.readings import readings
 from tare.measure.replies import hold_form, parse_reply
 from tare.measure.spawn import Spawned, clean_environment, spawn
@@ -73,7 +74,7 @@ class Worker:
 
     >>> with Worker() as worker:
     ...     worker.hello["proto"]
-    1
+    2
     """
 
     def __init__(  # noqa: PLR0913 - one keyword for each thing that a process is started with
@@ -122,7 +123,9 @@ class Worker:
         for descriptor in (self._spawned.stdout, self._spawned.stderr):
             self._poll.register(descriptor, select.POLLIN)
         _live[self.pid] = weakref.ref(self)
-        self._hello_id = self.send("hello", proto=1, seed=hash_seed, **({} if lists else {"list": False}))
+        self._hello_id = self.send(
+            "hello", proto=PROTOCOL, seed=hash_seed, **({} if lists else {"list": False})
+        )
         self._hello: dict[str, Any] | None = None
 
     # --- talking ----------------------------------------------------------------
@@ -132,8 +135,12 @@ class Worker:
         """What the worker says of itself; waited for at first use."""
         if self._hello is None:
             self._hello = self.wait(self._hello_id, HELLO_DEADLINE_S)
-            if self._hello.get("proto") != 1:
-                raise self._lose("protocol", f"speaks protocol {self._hello.get('proto')!r}, not 1")
+            if self._hello.get("proto") != PROTOCOL:
+                proto = f"{self._hello.get('proto')!r:.40}"
+                raise self._lose(
+                    "protocol",
+                    f"speaks version {proto} of the worker protocol, not {PROTOCOL}: update the worker",
+                )
         return self._hello
 
     @property

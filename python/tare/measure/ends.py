@@ -159,6 +159,7 @@ class _Stamps(sampling.Around):
 
     def before(self) -> None:
         self._end.reset()
+        self._ready.last = None
 
     def look(self, result: Any) -> None:
         self.found["bytes"] = self._end.count

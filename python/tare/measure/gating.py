@@ -95,6 +95,9 @@ def _findings(
     compared = compare_sides(baseline, current, across=across)
     machine = None if across else drift(baseline.analysis, current.analysis)
     findings: list[dict[str, Any]] = []
+    if compared["cases"] and compared["untimed"]:
+        text = f"{compared['untimed']} (A is the baseline); measure a new baseline"
+        findings.append(_finding({"key": "", "codec": ""}, "time", "unsure", text))
     for row in compared["cases"]:
         findings += _fidelity(row)
         findings += _size(row, limits["size"])

@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["hello_fault", "listed_codecs"]
+__all__ = ["PROTOCOL", "hello_fault", "listed_codecs"]
+
+PROTOCOL = 2
+"""Version of the worker protocol. Version 1 held the results of a batch until the clocks were read."""
 
 _TEXTS = ("worker", "runtime", "version", "cpu_source")
 _LISTS = ("codecs", "clocks", "gc")

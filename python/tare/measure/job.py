@@ -32,7 +32,6 @@ class Job(sampling.Around):
         self.shelf: Shelf | None = None
         self.residency: float | None = None
         self._evict = ""
-        self._result_bytes = 1
         self._items: int | None = None
         self._bytes: int | None = None
         self._ready: Prepared | None = None
@@ -85,18 +84,15 @@ class Job(sampling.Around):
     # --- how each operation is made -------------------------------------------
 
     def _make_encode(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
-        self._result_bytes = ready.encoded_bytes or self.ops.resident
         return ready.encode, ready.need_value()
 
     def _make_decode(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
-        self._result_bytes = max(self.ops.resident, ready.encoded_bytes)
         return ready.decoder(self.request.get("materialise", "full")), ready.need_encoded()
 
     def _make_copy(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
         from tare.media.memory import copy
 
         data = ready.need_encoded()
-        self._result_bytes = ready.encoded_bytes
         if ready.grain == "each":
             return (lambda parts: [copy(part) for part in parts]), data
         return copy, data
@@ -110,7 +106,6 @@ class Job(sampling.Around):
         return ready.writer(self.target, self.request.get("sync", "none")), ready.need_value()
 
     def _make_read(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
-        self._result_bytes = max(self.ops.resident, ready.encoded_bytes)
         if self._in_store():
             shelf = self._shelf()
             with phase("io"):
@@ -127,7 +122,6 @@ class Job(sampling.Around):
 
     def _make_subset(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
         read = ready.subsetter(text(self.request, "subset"), self.ops.items)
-        self._result_bytes = max(self.ops.resident, 1)
         if self.request.get("path"):
             from tare.media import file
 
@@ -161,12 +155,11 @@ class Job(sampling.Around):
 
     def _batch(self) -> int:
         request = self.request
-        most = max(1, sampling.HELD_BYTES // max(1, self._result_bytes))
         if self._evict or self.shelf is not None:
             return 1  # a second read of the batch would be warm, a second set of the same bytes none
         wanted = int(request.get("batch", 0))
         if wanted > 0:
-            return min(wanted, most)
+            return wanted
         key = (self.what, *(request.get(name) for name in ("path", "sync", "materialise", "subset", "gc")))
         kept = self._ready.batches if self._ready is not None else {}
         if key not in kept:
@@ -174,7 +167,6 @@ class Job(sampling.Around):
                 self.call,
                 self.argument,
                 target_ns=int(request.get("target_ns", sampling.TARGET_NS)),
-                most=most,
             )
         return kept[key]
 

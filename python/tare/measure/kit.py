@@ -1,4 +1,4 @@
-"""The conformance kit: a worker program of anybody's, held against tare-worker/1.
+"""The conformance kit: a worker program of anybody's, held against tare-worker/2.
 
 Each check is one sentence of docs/specs/worker-protocol.md. What a worker says that it does not offer (an error of type
 ``Unsupported``, a medium that its codec does not list) is told as such and is no failure, but for the checks of ``verify``:
@@ -20,7 +20,7 @@ from typing import Any
 from tare.errors import UsageError, WorkerError
 from tare.measure.driver import Worker
 from tare.measure.foreign import spelled
-from tare.measure.hello import hello_fault, listed_codecs
+from tare.measure.hello import PROTOCOL, hello_fault, listed_codecs
 from tare.measure.kit_bench import DEADLINE_S, DOCUMENT, Bench, NotOffered, need, tested
 from tare.measure.kit_raw import Raw
 from tare.measure.readings import cpu_ns_of
@@ -132,11 +132,14 @@ def _why(error: Exception) -> str:
 
 
 def _hello(bench: Bench) -> None:
-    """Hello tells protocol 1, pid, codecs, clocks, where CPU time comes from, and the collector's modes."""
+    """Hello tells protocol 2, pid, codecs, clocks, where CPU time comes from, and the collector's modes."""
     with bench.worker() as worker:
         hello = worker.hello
         need(not (fault := hello_fault(hello)), fault)
-        need((hello["proto"], hello["pid"]) == (1, worker.pid), f"proto {hello['proto']}, pid {hello['pid']}")
+        need(
+            (hello["proto"], hello["pid"]) == (PROTOCOL, worker.pid),
+            f"proto {hello['proto']}, pid {hello['pid']}",
+        )
 
 
 def _errors_are_replies(bench: Bench) -> None:

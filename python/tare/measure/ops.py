@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tare._version import __version__
 from tare.errors import Unsupported
 from tare.measure import clocks
+from tare.measure.hello import PROTOCOL
 from tare.measure.job import Job, text
 from tare.measure.phases import OpError, phase
 from tare.measure.prepared import JSON_TEXT, Prepared, sorted_names
@@ -49,13 +50,13 @@ class Ops:
 
     def op_hello(self, request: dict[str, Any]) -> dict[str, Any]:
         """Who we are. ``list: false`` leaves the codecs out: listing them costs their imports."""
-        if request.get("proto", 1) != 1:
-            raise OpError("usage", f"this worker speaks protocol 1, not {request.get('proto')!r}")
+        if request.get("proto", PROTOCOL) != PROTOCOL:
+            raise OpError("usage", f"this worker speaks protocol {PROTOCOL}, not {request.get('proto')!r}")
         if "random" in sys.modules and request.get("seed") is not None:
             sys.modules["random"].seed(request["seed"])
         version = sys.version_info
         return {
-            "proto": 1,
+            "proto": PROTOCOL,
             "worker": "python",
             "tare": __version__,
             "runtime": sys.implementation.name,

@@ -215,7 +215,7 @@ def clock_fault(ask: Callable[..., dict[str, Any]], counted: Callable[[], System
 
     A sample of encoding and one of decoding are asked for, and long ones where these say too little. What else the
     worker does for it (it collects garbage first) it does for an empty one too. Only a clock that loses two thirds of
-    the time is a fault here: freeing what was made is not part of a sample, and this is before the first figure. What
+    the time is a fault here: this is before the first figure. What
     the samples of each launch told is summed up and held closer (`tare.measure.told`).
 
     Args:

@@ -18,10 +18,22 @@ from tare.errors import Limit, RecordError, TareError
 from tare.measure.readings import OURS
 from tare.measure.record_schema import check
 
-__all__ = ["MAX_BYTES", "VERSION", "new_record", "parse_record", "read_record", "write_record"]
+__all__ = [
+    "MAX_BYTES",
+    "METHOD",
+    "VERSION",
+    "method_of",
+    "new_record",
+    "parse_record",
+    "read_record",
+    "write_record",
+]
 
 VERSION = 1
 """Version that is written; every older one is read too."""
+
+METHOD = 2
+"""How samples are taken: 2 drops each result before the next call, 1 held the results of a batch until the clocks were read."""
 
 MAX_BYTES = 1 << 30
 """Longest record that is read, in bytes before compression."""
@@ -53,6 +65,7 @@ def new_record(
 
     return {
         "tare_record": VERSION,
+        "method": METHOD,
         "id": uuid.uuid4().hex,
         "created": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         "tare": __version__,
@@ -69,6 +82,15 @@ def new_record(
         "noise": {},
         "derived": {},
     }
+
+
+def method_of(record: Mapping[str, Any]) -> int:
+    """Returns the method by which the samples of a record were taken; 1 where the record has none.
+
+    >>> method_of({"method": 2}), method_of({})
+    (2, 1)
+    """
+    return int(record.get("method") or 1)
 
 
 def write_record(record: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:

@@ -185,6 +185,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["tare_record", "id", "created", "tare", "machine", "dataset", "codecs", "cases"],
     "properties": {
         "tare_record": {"const": 1},
+        "method": {"type": ["integer", "null"], "minimum": 1},
         "id": {"type": "string", "minLength": 1, "maxLength": 200},
         "created": _TEXT,
         "tare": _TEXT,

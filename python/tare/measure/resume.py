@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tare.measure.machine import same_machine
+from tare.measure.record import method_of
 
 __all__ = ["Resumed", "reusable", "whole_launches"]
 
@@ -104,6 +105,8 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     before, now = (record.get("dataset", {}).get("hash") for record in (old, new))
     if before != now or before is None:
         found.append("the data are other data")
+    if method_of(old) != method_of(new):
+        found.append("samples are taken by another method now")
     if old.get("seed") != new.get("seed"):
         found.append(f"seed {old.get('seed')} is now {new.get('seed')}")
     return found

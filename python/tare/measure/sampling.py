@@ -3,53 +3,48 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from tare.measure.clocks import Stopwatch, sample, timed_drop
+from tare.measure.clocks import Stopwatch, sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["HELD_BYTES", "TARGET_NS", "Around", "calibrate", "take"]
+__all__ = ["TARGET_NS", "Around", "calibrate", "take"]
 
 TARGET_NS = 2_000_000
 """A sample is a batch of calls that takes about this long."""
 
-HELD_BYTES = 64 << 20
-"""Results of a batch are held until the clocks are read, at most so many bytes of them."""
-
-_MOST = 1_000_000
+_MOST_CALLS = 1_000_000
 
 
-def calibrate(call: Callable[[Any], Any], argument: Any, *, target_ns: int, most: int) -> int:
-    """Calls in a batch that takes ``target_ns``.
+def calibrate(call: Callable[[Any], Any], argument: Any, *, target_ns: int) -> int:
+    """Returns the number of calls in a batch that takes ``target_ns``, from 1 to 1,000,000.
 
-    Calls are made in doubling numbers until they take a quarter of the target.
+    Calls are made in growing numbers until they take a quarter of the target; each result is dropped before the
+    next call, as in a sample.
 
     Args:
-        call: What will be sampled.
+        call: The function that will be sampled.
         argument: Its argument.
         target_ns: Wanted length of a sample, in nanoseconds.
-        most: Upper limit, so that the results of a batch fit in memory.
 
-    Returns:
-        At least 1, at most ``most``.
-
-    >>> calibrate(lambda _: None, None, target_ns=10_000_000, most=5)
-    5
+    >>> calibrate(lambda _: None, None, target_ns=1)
+    1
     """
     calls = 1
     while True:
         watch = Stopwatch()
         watch.start()
-        held = [call(argument) for _ in range(calls)]
+        deque(map(call, repeat(argument, calls)), maxlen=0)
         wall, user, system, preempted, *_ = watch.stop()
-        del held
         # A preempted call looks long by the wall; one that waits for a disk looks short by the CPU.
         one_ns = max(1, user + system if preempted else wall) / calls
-        if one_ns * calls * 4 >= target_ns or calls >= most:
-            return max(1, min(most, _MOST, round(target_ns / one_ns)))
-        calls = min(most, calls * max(2, min(16, int(target_ns / 4 / one_ns / calls))))
+        if one_ns * calls * 4 >= target_ns or calls >= _MOST_CALLS:
+            return max(1, min(_MOST_CALLS, round(target_ns / one_ns)))
+        calls = min(_MOST_CALLS, calls * max(2, min(16, int(target_ns / 4 / one_ns / calls))))
 
 
 class Around:
@@ -59,7 +54,7 @@ class Around:
         """Made before the clocks start (evicting a file)."""
 
     def look(self, result: Any) -> None:
-        """Sees the last result of the sample, before it is freed."""
+        """Receives the last result of the sample before it is freed."""
 
     def extra(self) -> list[int]:
         """More columns of the row (stamps)."""
@@ -101,9 +96,8 @@ def take(
     began = time.perf_counter_ns()
     while len(rows) < max(1, samples):
         around.before()
-        row, results = sample(call, argument, batch, collect=collect)
-        around.look(results[-1])
-        rows.append([*row, timed_drop(results), *around.extra()])
+        row = sample(call, argument, batch, collect=collect, look=around.look)
+        rows.append([*row, *around.extra()])
         around.after()
         if budget_ns is not None and time.perf_counter_ns() - began > budget_ns:
             break

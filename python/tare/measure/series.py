@@ -21,14 +21,13 @@ Values = dict[Unit, dict[int, float]]
 
 
 def series_of(
-    cases: Iterable[dict[str, Any]], bases: Sequence[dict[str, Any]], null_ns: float
+    cases: Iterable[dict[str, Any]], bases: Sequence[dict[str, Any]]
 ) -> dict[tuple[str, str], tuple[Values, dict[str, Any]]]:
     """The series of some cases: (key, operation) -> (launch -> round -> nanoseconds, what else is known).
 
     Args:
         cases: Cases of one group, with samples.
         bases: Cases of the base codec, the one that stands for it first.
-        null_ns: Time of one empty call; it is subtracted.
     """
     starts = _starts(bases[0]) if bases else {}
     found: dict[tuple[str, str], tuple[Values, dict[str, Any]]] = {}
@@ -40,16 +39,16 @@ def series_of(
                 if op != "null" and columns.get("batch"):
                     parts[op].append((unit, columns))
         for op, pieces in parts.items():
-            found[case["key"], op] = _one_series(case, op, pieces, null_ns)
+            found[case["key"], op] = _one_series(case, op, pieces)
     return found
 
 
 def _one_series(
-    case: dict[str, Any], op: str, pieces: list[tuple[Unit, dict[str, Any]]], null_ns: float
+    case: dict[str, Any], op: str, pieces: list[tuple[Unit, dict[str, Any]]]
 ) -> tuple[Values, dict[str, Any]]:
     joined = _joined([columns for _, columns in pieces])
     wall = op == SPAN or case["labels"].get("threads", "1") == "all"
-    times = sample_times(joined, wall=wall, null_ns=null_ns)
+    times = sample_times(joined, wall=wall)
     values: Values = defaultdict(dict)
     place = 0
     for unit, columns in pieces:

@@ -139,7 +139,7 @@ class SampleTimes:
     marked: bool
 
 
-def sample_times(columns: Mapping[str, Any], *, wall: bool = False, null_ns: float = 0.0) -> SampleTimes:
+def sample_times(columns: Mapping[str, Any], *, wall: bool = False) -> SampleTimes:
     """Time per call of each sample.
 
     A sample holds the total of a batch of calls. Its time is user + system +
@@ -153,7 +153,6 @@ def sample_times(columns: Mapping[str, Any], *, wall: bool = False, null_ns: flo
             has them, ``user_ns, sys_ns, nivcsw, nvcsw``.
         wall: Take the wall clock (all threads, or two processes at once); samples
             without an involuntary switch are used when there are three or more.
-        null_ns: Time of one empty call under the same clock; it is subtracted.
 
     >>> times = sample_times({"batch": [2, 2], "wall_ns": [2200, 9000], "user_ns": [2000, 2000],
     ...                       "sys_ns": [0, 0], "nivcsw": [0, 3], "nvcsw": [1, 1]})
@@ -161,7 +160,7 @@ def sample_times(columns: Mapping[str, Any], *, wall: bool = False, null_ns: flo
     ([1100.0, 1100.0], True)
     """
     batch = np.maximum(np.asarray(columns["batch"], dtype=np.float64), 1.0)
-    wall_ns = np.maximum(np.asarray(columns["wall_ns"], dtype=np.float64) / batch - null_ns, _LEAST_NS)
+    wall_ns = np.maximum(np.asarray(columns["wall_ns"], dtype=np.float64) / batch, _LEAST_NS)
     nothing = np.full(batch.shape, np.nan)
     clean = np.ones(batch.shape, dtype=bool)
     if "nivcsw" in columns:
@@ -171,7 +170,7 @@ def sample_times(columns: Mapping[str, Any], *, wall: bool = False, null_ns: flo
         cpu_ns = np.asarray(columns["user_ns"], dtype=np.float64) + np.asarray(
             columns.get("sys_ns", 0.0), dtype=np.float64
         )
-        cpu_ns = np.maximum(cpu_ns / batch - null_ns, _LEAST_NS)
+        cpu_ns = np.maximum(cpu_ns / batch, _LEAST_NS)
     else:
         cpu_ns = nothing
     if wall or "user_ns" not in columns:

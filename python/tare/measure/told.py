@@ -16,7 +16,7 @@ from functools import reduce
 from statistics import stdev
 from typing import Any
 
-from tare.measure.waited import System, Timed, freed_ns, timed
+from tare.measure.waited import System, Timed, timed
 
 __all__ = ["Told", "around_ns", "far_short"]
 
@@ -103,13 +103,13 @@ def _may_take(operation: str) -> float:
 
 
 def _told_ns(reply: dict[str, Any]) -> int:
-    """Time that a reply of ``run`` accounts for, in nanoseconds: its samples, and the freeing of their results as far as it counts.
+    """Wall time of the samples of a reply of ``run``, in nanoseconds; the freeing of results is part of it.
 
     >>> _told_ns({"cols": ["wall_ns", "drop_ns"], "samples": [[7, 1], [5, None]]})
-    13
+    12
     """
-    rows = [dict(zip(reply["cols"], row, strict=True)) for row in reply["samples"]]
-    return sum((row["wall_ns"] or 0) + freed_ns(row["wall_ns"], row.get("drop_ns")) for row in rows)
+    wall = reply["cols"].index("wall_ns")
+    return sum(row[wall] or 0 for row in reply["samples"])
 
 
 def _short(operation: str, so_far: _Sum, around_ns: int) -> bool:
@@ -137,7 +137,7 @@ def far_short(
 
     A clock is at fault by what it told of a long sample more than of a short one (of an empty one, if the long one is a
     single call). Three long samples must say so; one that accounts for the wait without allowance is enough, however long
-    it was. Where a batch cannot be long, for its results are held, several samples are one. Waiting for a CPU is in the
+    it was. Where a batch cannot be long (in a store each call is a sample), several samples are one. Waiting for a CPU is in the
     worker's wall time too, unless it came outside of the sample: where the system counts that it did, it excuses a worker
     whose CPU time is what the system counts.
 

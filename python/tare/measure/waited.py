@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["System", "Timed", "freed_ns", "timed"]
-
-_COLLECTED_NS = 5_000_000
+__all__ = ["System", "Timed", "timed"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class System:
 
 @dataclass(frozen=True)
 class Timed:
-    """Samples as the worker told them (``wall`` and ``cpu``, freeing among both) and as we saw them, in nanoseconds.
+    """Samples as the worker told them (``wall`` and ``cpu``) and as we saw them, in nanoseconds.
 
     ``batch`` is the calls of the smallest, ``cpu`` None if the worker does not tell it.
     """
@@ -50,21 +48,6 @@ class Timed:
         )
 
 
-def freed_ns(wall_ns: int | None, drop_ns: int | None) -> int:
-    """What counts of the freeing that a worker told, in nanoseconds: else a clock that runs slow could tell the rest so.
-
-    Freeing takes at most as long as making, or the few milliseconds of a collector (R's: 2 ms beside samples of 0.4 ms).
-
-    Args:
-        wall_ns: What it told of the sample.
-        drop_ns: What it told of freeing its results.
-
-    >>> freed_ns(100_000_000, 40_000_000), freed_ns(100_000, 2_000_000), freed_ns(10_000_000, 90_000_000)
-    (40000000, 2000000, 10000000)
-    """
-    return min(drop_ns or 0, max(wall_ns or 0, _COLLECTED_NS))
-
-
 def timed(ask: Callable[..., dict[str, Any]], counted: Callable[[], System], what: str, batch: int) -> Timed:
     """Ask for one sample and time it.
 
@@ -74,7 +57,7 @@ def timed(ask: Callable[..., dict[str, Any]], counted: Callable[[], System], wha
         what: The operation, or ``null`` for an empty sample.
         batch: Its calls.
 
-    >>> reply = {"cols": ["wall_ns", "drop_ns"], "samples": [[7, 1]], "batch": 2}
+    >>> reply = {"cols": ["wall_ns", "drop_ns"], "samples": [[8, 1]], "batch": 2}
     >>> sample = timed(lambda **fields: reply, lambda: System(None, 0), "encode", 2)
     >>> sample.batch, sample.wall, sample.cpu
     (2, 8, None)
@@ -83,11 +66,9 @@ def timed(ask: Callable[..., dict[str, Any]], counted: Callable[[], System], wha
     reply = ask(what=what, samples=1, batch=batch)
     waited, after = time.monotonic_ns() - began, counted()
     cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
-    freed = freed_ns(cells["wall_ns"], cells.get("drop_ns"))
     user = cells.get("user_ns")
-    cpu = None if user is None else user + (cells.get("sys_ns") or 0) + freed
+    cpu = None if user is None else user + (cells.get("sys_ns") or 0)
     known = before.used is not None and after.used is not None
     used = after.used - before.used if known else 0  # type: ignore[operator]
     queued = max(0, after.queued - before.queued)
-    wall = (cells["wall_ns"] or 0) + freed
-    return Timed(int(reply["batch"]), wall, cpu, waited, used, queued)
+    return Timed(int(reply["batch"]), cells["wall_ns"] or 0, cpu, waited, used, queued)

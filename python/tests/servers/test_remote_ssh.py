@@ -119,14 +119,14 @@ ANSWERS = {
     "a banner": ("echo Welcome; exec sleep 60", "a login shell there must print nothing"),
     "protocol 0": (
         """read line; echo '{"id":1,"ok":{"proto":0}}'; read line""",
-        "speaks protocol 0, not 1.*install tare",
+        "speaks version 0 of the worker protocol, not 2.*install tare",
     ),
     "an older version": (
-        """read line; echo '{"id":1,"ok":{"proto":1,"tare":"0.0.1"}}'; read line""",
+        """read line; echo '{"id":1,"ok":{"proto":2,"tare":"0.0.1"}}'; read line""",
         "has tare 0.0.1, here is .*install the same version there",
     ),
     "none that says its version": (
-        """read line; echo '{"id":1,"ok":{"proto":1}}'; read line""",
+        """read line; echo '{"id":1,"ok":{"proto":2}}'; read line""",
         "has tare of an older version, here is",
     ),
 }

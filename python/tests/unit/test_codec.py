@@ -387,3 +387,37 @@ def test_a_panic_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(formats, "FORMATS", (format,), raising=False)
         with pytest.raises(expected):
             decode(b"x", "panic")
+
+
+_BOUND = [
+    f"{one.id}:{library.name}{options}"
+    for one in formats.FORMATS
+    for library in one.libraries
+    if library.calls is not None and library.installed
+    for options in (
+        "",
+        ",default=text",
+        ",sort_keys=true",
+        ",datetime=true",
+        ",impl=python",
+        ",non_str_keys=true",
+    )
+    if not options or options[1:].partition("=")[0] in library.options
+]
+
+
+@pytest.mark.parametrize("name", _BOUND)
+def test_calls_with_options_bound_do_what_the_codec_does(name: str) -> None:
+    """What is timed is the library's own function; it gives the bytes and the value that users get."""
+    codec, value = Codec.parse(name), {"b": [1, 2.5, None, "é"], "a": {"c": True}}
+    data = codec.encoder("document")(value)
+    assert bytes(data) == codec.encode(value)
+    assert codec.decoder("document")(data) == codec.decode(data, trust=True) == value
+
+
+def test_what_is_timed_of_a_short_call_is_the_library_alone() -> None:
+    import msgspec
+
+    codec = Codec.parse("json:msgspec")
+    assert codec.encoder("document") is msgspec.json.encode
+    assert codec.decoder("document") is msgspec.json.decode

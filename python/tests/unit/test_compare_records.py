@@ -151,3 +151,20 @@ def test_across_needs_one_base(before):
     other = synthetic_record("table", planted=planted(), base="pickle", growth=False, derived=False, seed=3)
     with pytest.raises(NotComparable, match="--base"):
         compare(before, other, across=True)
+
+
+def test_times_of_two_methods_are_not_compared(before):
+    """Results were held in the older one: its times are others. Sizes and losses are what they were."""
+    after = copy.deepcopy(before) | {"method": 2}
+    for case in after["cases"]:
+        if case["labels"]["codec"] == "pickle":
+            case["bytes"] = 2 * case["bytes"]
+    found = compare(before, after)
+    assert found["untimed"] == (
+        "times are not compared: A was measured with results held in memory, B with each result freed at once"
+    )
+    assert {str(row["ops"]) for row in found["cases"]} == {"{}"}
+    assert row_of(found, "pickle")["size_ratio"] == 2.0
+    assert not found["unlike"]
+    assert not compare(after, after)["untimed"]
+    assert row_of(compare(after, after), "pickle")["ops"]

@@ -26,7 +26,7 @@ def read():
     return json.loads(sys.stdin.readline())
 def reply(request, **ok):
     print(json.dumps({"id": request["id"], "ok": ok}), flush=True)
-reply(read(), proto=1)
+reply(read(), proto=2)
 """
 
 
@@ -48,7 +48,7 @@ def loses(worker: Worker, *, deadline_s: float = DEADLINE_S) -> WorkerError:
 def test_our_own_worker_says_hello():
     """Protocol, pid and clocks are told."""
     with Worker() as worker:
-        assert (worker.hello["proto"], worker.hello["pid"]) == (1, worker.pid)
+        assert (worker.hello["proto"], worker.hello["pid"]) == (2, worker.pid)
         assert worker.hello["clocks"][:3] == ["wall_ns", "user_ns", "sys_ns"]
 
 
@@ -172,9 +172,14 @@ def test_a_worker_that_never_says_hello():
 
 
 def test_a_worker_of_another_protocol_is_refused():
-    """Version 2 is not ours."""
-    prelude = PRELUDE.replace("proto=1", "proto=2")
-    with stub("read()", prelude) as worker, pytest.raises(WorkerError, match="speaks protocol 2"):
+    """Version 1 held its results: its times are others."""
+    prelude = PRELUDE.replace("proto=2", "proto=1")
+    with (
+        stub("read()", prelude) as worker,
+        pytest.raises(
+            WorkerError, match=r"speaks version 1 of the worker protocol, not 2: update the worker"
+        ),
+    ):
         _ = worker.hello
 
 
@@ -379,7 +384,7 @@ def test_a_worker_outlives_the_thread_that_started_it():
     thread.start()
     thread.join()
     with workers[0] as worker:
-        assert worker.hello["proto"] == 1
+        assert worker.hello["proto"] == 2
         assert "samples" in worker.request("run", deadline_s=DEADLINE_S, what="null", batch=1)
 
 

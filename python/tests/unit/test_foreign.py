@@ -43,7 +43,7 @@ for line in sys.stdin:
     asked = json.loads(line)
     op, ok = asked["op"], {}
     if op == "hello":
-        ok = {"proto": 1, "worker": codec["id"], "runtime": "fake", "version": "0", "pid": os.getpid(),
+        ok = {"proto": 2, "worker": codec["id"], "runtime": "fake", "version": "0", "pid": os.getpid(),
               "codecs": [codec], "clocks": ["wall_ns"], "cpu_source": "none", "gc": ["on"]}
     elif op == "load":
         ok = {"kind": "document", "items": 50, "rows": None, "resident_bytes": 1}
@@ -264,7 +264,10 @@ def liar(tmp_path: Path, how: str, language: str = "node") -> str:
         ("/nowhere/worker", "does not run: cannot start the worker node"),
         ("false", "does not run: exited with code 1"),
         ("sh -c 'echo hello there; exec sleep 9'", "does not run: not a reply: 'hello there"),
-        ('sh -c \'echo {\\"id\\":1,\\"ok\\":{\\"proto\\":7}}; exec sleep 9\'', "speaks protocol 7, not 1"),
+        (
+            'sh -c \'echo {\\"id\\":1,\\"ok\\":{\\"proto\\":7}}; exec sleep 9\'',
+            "speaks version 7 of the worker protocol, not 2",
+        ),
         ("sh -c 'kill -9 $$'", "does not run: killed by SIGKILL"),
         ("sh -c 'echo no such module >&2; exit 1'", "(no such module)"),
     ],
@@ -352,7 +355,7 @@ def test_a_worker_that_does_as_it_should_is_measured(lies: dict[str, dict[str, A
 def test_hello_may_say_anything(tmp_path: Path, codecs: Any) -> None:
     """Fields of other types than they should have list nothing, and nothing is raised."""
     path = tmp_path / "says.py"
-    hello = {"proto": 1, "version": [], "codecs": codecs, "missing": codecs}
+    hello = {"proto": 2, "version": [], "codecs": codecs, "missing": codecs}
     path.write_text(
         f"import json\nprint(json.dumps({{'id': 1, 'ok': json.loads({json.dumps(hello)!r})}}), flush=True)\ninput()\n"
     )

@@ -256,3 +256,19 @@ def test_the_whole_interval_must_clear_the_noise_floor(base, outcome):
     )
     found = gate(record(1, **QUIET), after, remeasure=lambda _: again)
     assert {outcome} == {f["outcome"] for f in found["findings"] if f["codec"] == "json:lib4"}
+
+
+def test_times_of_two_methods_pass_and_fail_nothing():
+    """The baseline held its results: that a codec is slower now cannot be told; that one writes more can."""
+    baseline, current = record(1), record(2, {"json:lib0": 3.0}) | {"method": 2}
+    found = gate(baseline, current)
+    assert (found["outcome"], found["exit"], failed(found)) == ("unsure", 3, set())
+    assert [finding["text"] for finding in found["findings"]] == [
+        "times are not compared: A was measured with results held in memory, B with each result freed at once "
+        "(A is the baseline); measure a new baseline"
+    ]
+    for case in current["cases"]:
+        if case["labels"]["codec"] == "json:lib1":
+            case["bytes"] = 2 * case["bytes"]
+    assert failed(gate(baseline, current)) == {"json:lib1"}
+    assert gate(baseline | {"method": 2}, record(2) | {"method": 2})["outcome"] == "pass"

@@ -141,6 +141,7 @@ def test_finished_cases_are_used_again() -> None:
         (lambda new: new["machine"].update(host="other"), "another machine: host"),
         (lambda new: new["dataset"].update(hash="other"), "the data are other data"),
         (lambda new: new.update(seed=99), "seed 1 is now 99"),
+        (lambda new: new.update(method=2), "samples are taken by another method now"),
     ],
 )
 def test_nothing_is_used_again_when_the_run_differs(change: Any, reason: str) -> None:

@@ -532,14 +532,14 @@ def test_a_worker_ended_by_another_thread_is_not_read(tmp_path):
     """Whoever waits for it gets a WorkerError, never another file's bytes or a bad descriptor."""
     for _ in range(5):
         worker = Worker(workdir=tmp_path)
-        number = worker.send("hello", proto=1, list=False)
+        number = worker.send("hello", proto=2, list=False)
         killer = threading.Thread(target=worker.kill)
         killer.start()
         with pytest.raises(WorkerError) as caught:  # noqa: PT012 - any of the calls may be the one
             while True:
                 worker.wait(number, 20.0)
-                number = worker.send("hello", proto=1, list=False)
+                number = worker.send("hello", proto=2, list=False)
         assert caught.value.type in ("closed", "killed")
         killer.join()
         with pytest.raises(WorkerError):
-            worker.request("hello", deadline_s=5.0, proto=1)
+            worker.request("hello", deadline_s=5.0, proto=2)

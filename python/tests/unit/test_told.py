@@ -19,8 +19,7 @@ class Simulated:
 
     Args:
         telling: The share of each sample that it tells.
-        free: What freeing takes for each call, as a share of it.
-        drops: Whether it tells that.
+        free: What freeing takes for each call, as a share of it, after the clocks were read.
         once_ms: What it does once for each sample that is not empty, outside of it.
         tick_ms: The steps of its clocks.
         most: Calls of its largest batch.
@@ -60,7 +59,6 @@ class Simulated:
             "wall_ns": int(sample * self.telling // tick * tick) or 1,
             "user_ns": None if self.more.get("no_cpu") else int(cpu // tick * tick),
         }
-        cells |= {"drop_ns": int(freed)} if self.more.get("drops") else {}
         return {"cols": list(cells), "samples": [list(cells.values())], "batch": calls}
 
     def counted(self) -> System:
@@ -97,7 +95,6 @@ def test_a_clock_that_loses_time_is_at_fault(
         {"queue_ms": [0, 900] * 2, "counts": False},  # not counted, and gone the third time
         {"within": 0.8, "queue_ms": [0, 900] * 3},
         {"within": 0.8, "cpu_told": 0.2},  # the CPU time of its first thread alone, of many
-        {"free": 0.9, "drops": True},
         {"once_ms": 400},  # it evicts the file, or counts what came back
         {"once_ms": 400, "queue_ms": [0, 300] * 3},
         {"tick_ms": 10},
@@ -105,13 +102,13 @@ def test_a_clock_that_loses_time_is_at_fault(
     ],
 )
 @pytest.mark.parametrize("batch", [200, 40, 10, 2])
-def test_a_busy_machine_and_freeing_are_no_fault(
+def test_a_busy_machine_is_no_fault(
     monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], batch: int
 ) -> None:
     assert not said_of(monkeypatch, Simulated(**more), batch=batch)
 
 
-def test_freeing_that_is_not_told_is_lost_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_freeing_after_the_clocks_is_lost_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said_of(monkeypatch, Simulated(free=0.9), "decode")
 
 
@@ -127,7 +124,7 @@ def test_a_busy_machine_hides_no_clock(monkeypatch: pytest.MonkeyPatch, telling:
 def test_batches_that_cannot_be_long_are_summed_up(
     monkeypatch: pytest.MonkeyPatch, telling: float, within: float
 ) -> None:
-    """Results are held, 64 MiB of them at most."""
+    """In a store each call is a sample of its own."""
     worker = Simulated(telling, within=within, most=120)
     assert bool(said_of(monkeypatch, worker)) == (telling < 0.6)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from support.capabilities import need, need_module
@@ -27,25 +29,77 @@ def spin(cpu_ns: int) -> None:
 
 def test_a_busy_call_is_cpu_time():
     """30 ms of spinning are 30 ms of CPU, and at least that by the wall."""
-    row, _ = clocks.sample(spin, 30_000_000, 1)
-    found = cells(row)
+    found = cells(clocks.sample(spin, 30_000_000, 1))
     assert 30_000_000 <= found["user_ns"] + found["sys_ns"] <= found["wall_ns"]
     assert found["user_ns"] + found["sys_ns"] < 60_000_000
 
 
 def test_a_sleeping_call_is_wall_time():
     """CPU stays small."""
-    row, _ = clocks.sample(time.sleep, 0.03, 1)
-    found = cells(row)
+    found = cells(clocks.sample(time.sleep, 0.03, 1))
     assert found["wall_ns"] >= 30_000_000
     assert found["user_ns"] + found["sys_ns"] < 15_000_000
 
 
+class Counted:
+    """A result that counts how many of its kind are alive."""
+
+    alive = made = 0
+
+    def __init__(self) -> None:
+        type(self).alive += 1
+        type(self).made += 1
+
+    def __del__(self) -> None:
+        type(self).alive -= 1
+
+
+def counting(most: list[int]) -> Callable[[Any], Counted]:
+    """Makes a call that notes how many results are alive when it begins; counts start anew."""
+    Counted.alive = Counted.made = 0
+
+    def call(_: Any) -> Counted:
+        most.append(Counted.alive)
+        return Counted()
+
+    return call
+
+
+@pytest.mark.parametrize("batch", [1, 2, 500])
+@pytest.mark.parametrize("collect", [True, False])
+def test_each_result_is_dropped_before_the_next_call(batch: int, collect: bool) -> None:
+    """The last one lives until it was looked at, and not longer: a row has as many freeings as calls."""
+    alive: list[int] = []
+    seen: list[int] = []
+
+    def look(result: Counted) -> None:
+        seen.append(Counted.alive)
+
+    row = clocks.sample(counting(alive), None, batch, collect=collect, look=look)
+    assert alive == [0] * batch
+    assert (seen, Counted.alive, Counted.made) == ([1], 0, batch)
+    assert len(row) == len(clocks.COLUMNS)
+
+
+def test_calibration_drops_results_too() -> None:
+    alive: list[int] = []
+    assert sampling.calibrate(counting(alive), None, target_ns=200_000) >= 1
+    assert set(alive) == {0}
+    assert (Counted.alive, Counted.made) == (0, len(alive))
+
+
+def test_looking_is_outside_of_the_sample() -> None:
+    """Neither its time nor its collections are in the row."""
+    row = cells(clocks.sample(str, 1, 3, collect=True, look=lambda _: (spin(30_000_000), gc.collect())))
+    assert row["user_ns"] + row["sys_ns"] < 30_000_000
+
+
 def test_a_batch_makes_so_many_calls():
-    """All results are held until the clocks are read."""
+    """The last result is looked at."""
     made: list[int] = []
-    _, results = clocks.sample(lambda value: made.append(value) or len(made), 7, 5)
-    assert (made, results) == ([7] * 5, [1, 2, 3, 4, 5])
+    seen: list[int] = []
+    clocks.sample(lambda value: made.append(value) or len(made), 7, 5, look=seen.append)
+    assert (made, seen) == ([7] * 5, [5])
 
 
 @pytest.mark.parametrize("was_on", [True, False])
@@ -54,10 +108,11 @@ def test_the_collector_is_left_as_it_was(was_on):
     before = gc.isenabled()
     try:
         (gc.enable if was_on else gc.disable)()
-        row, results = clocks.sample(lambda _: gc.isenabled(), None, 1, collect=False)
-        assert (results, row[-1], gc.isenabled()) == ([False], 0, was_on)
-        row, results = clocks.sample(lambda _: gc.isenabled(), None, 1, collect=True)
-        assert (results, gc.isenabled()) == ([True], was_on)
+        for collect in (False, True):
+            during: list[bool] = []
+            row = clocks.sample(lambda _: during.append(gc.isenabled()), None, 2, collect=collect)  # noqa: B023
+            assert (during, gc.isenabled()) == ([collect] * 2, was_on)
+            assert collect or cells(row)["gc_n"] == 0
     finally:
         (gc.enable if before else gc.disable)()
         gc.unfreeze()
@@ -65,9 +120,9 @@ def test_the_collector_is_left_as_it_was(was_on):
 
 def test_collections_are_counted_and_timed():
     """Only those inside the sample."""
-    row, _ = clocks.sample(lambda _: gc.collect(), None, 3, collect=True)
-    assert row[-1] == 3
-    assert row[-2] > 0
+    row = cells(clocks.sample(lambda _: gc.collect(), None, 3, collect=True))
+    assert row["gc_n"] == 3
+    assert row["gc_ns"] > 0
 
 
 def test_a_failing_call_leaves_no_trace():
@@ -98,14 +153,15 @@ def test_a_traced_process_is_told():
 def test_short_calls_are_batched_and_long_ones_are_not():
     """About the target; one call if that is longer."""
     # A stolen CPU makes one calibration short now and then; a wrong one is wrong every time.
-    found = [sampling.calibrate(spin, 100_000, target_ns=2_000_000, most=1000) for _ in range(10)]
+    found = [sampling.calibrate(spin, 100_000, target_ns=2_000_000) for _ in range(10)]
     assert any(batch in range(10, 22) for batch in found), found
-    assert sampling.calibrate(spin, 5_000_000, target_ns=2_000_000, most=1000) == 1
+    assert sampling.calibrate(spin, 5_000_000, target_ns=2_000_000) == 1
 
 
-def test_batches_are_limited():
-    """So that their results fit in memory."""
-    assert sampling.calibrate(lambda _: None, None, target_ns=10_000_000, most=17) == 17
+def test_batches_are_limited(monkeypatch):
+    """A call that takes no time by a coarse clock would never fill a sample."""
+    monkeypatch.setattr(sampling, "_MOST_CALLS", 17)
+    assert sampling.calibrate(lambda _: None, None, target_ns=10_000_000) == 17
 
 
 def test_the_last_result_is_looked_at_before_it_is_freed():
@@ -134,13 +190,16 @@ def test_the_last_result_is_looked_at_before_it_is_freed():
     assert [row[-2:] for row in rows] == [[41, 42]] * 2
 
 
-def test_freeing_is_timed_apart():
-    """A large result costs time to free, and that is in drop_ns only."""
-    row, results = clocks.sample(lambda n: [[i] for i in range(n)], 300_000, 1)
-    drop_ns = clocks.timed_drop(results)
-    assert results == []
-    assert drop_ns > 100_000
-    assert len(row) == len(clocks.COLUMNS) - 1
+def test_freeing_is_a_part_of_the_call():
+    """What one result costs to free is told apart, and is in the sample's time too."""
+
+    class Slow:
+        def __del__(self) -> None:
+            spin(5_000_000)
+
+    row = cells(clocks.sample(lambda _: Slow(), None, 3))
+    assert row["drop_ns"] >= 5_000_000
+    assert row["wall_ns"] >= row["user_ns"] + row["sys_ns"] >= 15_000_000
 
 
 def test_peak_memory_falls_back_to_a_child(monkeypatch):

@@ -295,8 +295,8 @@ pub fn set(reply: &mut Value, name: &str, value: impl Into<Value>) {
 }
 
 fn hello(request: &Value) -> Reply {
-    if request.get("proto").is_some_and(|proto| *proto != 1) {
-        return Err(OpError::new("usage", "protocol", "this worker speaks protocol 1"));
+    if request.get("proto").is_some_and(|proto| *proto != 2) {
+        return Err(OpError::new("usage", "protocol", "this worker speaks protocol 2"));
     }
     let listed = request.get("list").and_then(Value::as_bool).unwrap_or(true);
     let codecs: Vec<Value> = CODECS
@@ -311,7 +311,7 @@ fn hello(request: &Value) -> Reply {
         })
         .collect();
     Ok(json!({
-        "proto": 1, "worker": "rust", "runtime": "rust", "version": env!("CARGO_PKG_RUST_VERSION"), "pid": std::process::id(),
+        "proto": 2, "worker": "rust", "runtime": "rust", "version": env!("CARGO_PKG_RUST_VERSION"), "pid": std::process::id(),
         "codecs": codecs, "clocks": COLUMNS, "cpu_source": "clock_gettime(PROCESS_CPUTIME_ID), split by getrusage",
         "gc": ["off", "on"],
     }))

@@ -75,7 +75,7 @@ impl Ops {
                 receive(link, ready.codec, (&delivery, batch, ack), &mut last)?
             };
             let mut row = watch.stop();
-            row.push(0);
+            row.push(0); // what a transfer received is kept for `verify`
             row.extend(stamps);
             rows.push(row);
         }
@@ -133,6 +133,7 @@ fn receive(
     let mut passed = Passed::default();
     let mut value_ns = 0;
     for _ in 0..batch {
+        *last = None;
         let bytes = message(link, delivery, &mut passed)?;
         *last = Some(decode(codec, &bytes)?);
         value_ns = wall_ns();

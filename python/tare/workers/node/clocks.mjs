@@ -11,6 +11,7 @@ export const TARGET_NS = 2e6;
 
 const WARM_NS = 150e6;
 const WARM_CALLS = 3000;
+const MOST_CALLS = 1e6;
 const QUICK_NS = 20e6;
 const GROWN_BYTES = 32 << 20;
 
@@ -38,22 +39,38 @@ async function collections() {
   return observer.takeRecords();
 }
 
-// `batch` calls between the clocks, their results held; then `look` is shown the last.
+// Takes each result, so that the compiler has a use for every call, and lets go of it before the next one.
+const sink = { made: undefined };
+
+function repeat(call, count) {
+  for (let n = 0; n < count; n++) {
+    sink.made = call(n);
+    sink.made = undefined;
+  }
+}
+
+async function repeatWaiting(call, count) {
+  for (let n = 0; n < count; n++) {
+    sink.made = await call(n);
+    sink.made = undefined;
+  }
+}
+
+// `batch` calls between the clocks, each result dropped before the next call; then `look` is shown the last.
 export async function sample(call, batch, waits, look = () => {}) {
-  let held = new Array(batch);
   collect();
   await collections();
   const counted = process.resourceUsage();
   const cpu = process.cpuUsage();
   const start = process.hrtime.bigint();
-  if (waits) for (let n = 0; n < batch; n++) held[n] = await call(n);
-  else for (let n = 0; n < batch; n++) held[n] = call(n);
+  if (waits) await repeatWaiting(call, batch - 1);
+  else repeat(call, batch - 1);
+  const last = waits ? await call(batch - 1) : call(batch - 1);
   const wall = process.hrtime.bigint() - start;
   const spent = process.cpuUsage(cpu);
   const after = process.resourceUsage();
   const gc = await collections();
-  look(held[batch - 1]);
-  held = null;
+  look(last);
   const wallNs = Math.max(1, Number(wall));
   const gcNs = Math.round(1e6 * gc.reduce((sum, one) => sum + one.duration, 0));
   return [
@@ -73,15 +90,15 @@ export async function warm(call) {
   return calls;
 }
 
-// Calls in a batch that takes about `target` ns, at most `most`.
-export async function calibrate(call, target, most, waits) {
+// Calls in a batch that takes about `target` ns.
+export async function calibrate(call, target, waits) {
   let calls = 1;
   for (;;) {
-    const held = new Array(calls);
     const began = now();
-    for (let n = 0; n < calls; n++) held[n] = waits ? await call(n) : call(n);
+    if (waits) await repeatWaiting(call, calls);
+    else repeat(call, calls);
     const one = Math.max(1, now() - began) / calls;
-    if (one * calls * 4 >= target || calls >= most) return Math.max(1, Math.min(most, 1e6, Math.round(target / one)));
-    calls = Math.min(most, Math.ceil(calls * Math.max(2, Math.min(16, target / 4 / one / calls))));
+    if (one * calls * 4 >= target || calls >= MOST_CALLS) return Math.max(1, Math.min(MOST_CALLS, Math.round(target / one)));
+    calls = Math.min(MOST_CALLS, Math.ceil(calls * Math.max(2, Math.min(16, target / 4 / one / calls))));
   }
 }

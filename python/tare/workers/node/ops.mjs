@@ -36,10 +36,10 @@ function described(one) {
 }
 
 function hello(request) {
-  if (request.proto !== undefined && request.proto !== 1) fail("usage", `this worker speaks protocol 1, not ${JSON.stringify(request.proto)}`);
+  if (request.proto !== undefined && request.proto !== 2) fail("usage", `this worker speaks protocol 2, not ${JSON.stringify(request.proto)}`);
   const listed = request.list === false ? [] : CODECS;
   return {
-    proto: 1, worker: "node", runtime: "Node", version: process.versions.node, pid: process.pid,
+    proto: 2, worker: "node", runtime: "Node", version: process.versions.node, pid: process.pid,
     codecs: listed.filter(here).map(described),
     missing: listed.filter((one) => !here(one)).map((one) => ({ id: one.id, kinds: one.kinds, install: installLine(one.packages) })),
     clocks: COLUMNS, cpu_source: CPU_SOURCE, gc: ["on"],

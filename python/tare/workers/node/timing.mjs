@@ -9,7 +9,6 @@ import { fail, inPhase } from "./failure.mjs";
 import { STATE, countItems, encodedOf, input, preparedOf } from "./state.mjs";
 import { subsetOf, touch } from "./subset.mjs";
 
-const HELD_BYTES = 64 << 20;
 const STAMPS = {
   send: ["start_ns", "first_byte_ns", "last_byte_ns", "closed_ns"],
   receive: ["first_byte_ns", "first_value_ns", "last_byte_ns", "last_value_ns"],
@@ -40,12 +39,12 @@ function writing(ready, request) {
     made.clear();
     if (!all) made.add(path);
   };
-  return { call, clear, size: (bytes) => bytes, phase: "io", result: 8 };
+  return { call, clear, size: (bytes) => bytes, phase: "io" };
 }
 
 function decoding(ready, request) {
   const { calls } = ready;
-  const own = { phase: "decode", items: true, result: resultSize(ready), waits: ready.codec.waits };
+  const own = { phase: "decode", items: true, waits: ready.codec.waits };
   const lazy = request.materialise === "open" || request.materialise === "touch";
   if (lazy && !calls.open) fail("Unsupported", `${ready.codec.id} has no lazy view`, "decode");
   const take = request.what === "subset" ? subsetOf(ready, textOf(request, "subset"))
@@ -60,24 +59,19 @@ function decoding(ready, request) {
   return { ...own, call: () => take(bytes) };
 }
 
-const encodedSize = (ready) => ready.bytes?.length ?? 1;
-
-// What a decoded value takes, as far as can be known: what loading it took, and a small one not less than its bytes.
-const resultSize = (ready) => Math.max(64, encodedSize(ready), Math.min(STATE.resident || Infinity, encodedSize(ready) * 16));
-
 // The call of one operation, with what it makes looked at.
 function jobOf(what, request) {
-  if (what === "null") return { call: () => undefined, phase: "decode", result: 1 };
+  if (what === "null") return { call: () => undefined, phase: "decode" };
   const ready = preparedOf(request);
   if ((request.medium ?? "none") !== "none") fail("Unsupported", `Node has no medium ${String(request.medium).slice(0, 40)} of its own`, "io");
   if (request.cache === "cold") fail("Unsupported", "cold not possible: Node cannot evict a file from memory", "io");
   if (what === "encode") {
     const value = input(ready.codec);
-    return { call: () => ready.calls.encode(value), phase: "encode", size: (made) => made.length, result: encodedSize(ready) };
+    return { call: () => ready.calls.encode(value), phase: "encode", size: (made) => made.length };
   }
   if (what === "copy") {
     const bytes = encodedOf(ready);
-    return { call: () => Buffer.from(bytes), phase: "encode", size: (made) => made.length, result: bytes.length };
+    return { call: () => Buffer.from(bytes), phase: "encode", size: (made) => made.length };
   }
   if (what === "write") return writing(ready, request);
   if (what === "open") return decoding(ready, { ...request, materialise: request.materialise === "touch" ? "touch" : ready.calls.open ? "open" : "full" });
@@ -96,7 +90,6 @@ export async function run(request) {
 
 async function samples(job, ready, request) {
   const key = [request.what, request.path, request.sync, request.materialise, request.subset].join("|");
-  const most = Math.max(1, Math.floor(HELD_BYTES / Math.max(1, job.result)));
   const proof = {};
   if (request.what !== "null" && !ready.batches.has(`warm|${key}`)) {
     proof.warm_calls = await warm(job.call);
@@ -105,15 +98,15 @@ async function samples(job, ready, request) {
   }
   let batch = request.batch ?? 0;
   if (batch <= 0) {
-    if (!ready.batches.has(key)) ready.batches.set(key, await calibrate(job.call, request.target_ns ?? TARGET_NS, most, job.waits));
+    if (!ready.batches.has(key)) ready.batches.set(key, await calibrate(job.call, request.target_ns ?? TARGET_NS, job.waits));
     job.clear?.(true);
     batch = ready.batches.get(key);
   }
-  batch = Math.min(batch, most);
   const until = now() + 1e6 * (request.budget_ms ?? Infinity);
   const rows = [];
   do {
     job.clear?.(true);
+    ready.last = undefined;
     rows.push(await sample(job.call, batch, job.waits, (result) => {
       if (job.items) {
         proof.items = countItems(result);
@@ -149,6 +142,7 @@ async function stream(request) {
     let stamps;
     let last;
     const row = await inPhase("io", () => sample(async () => {
+      last = undefined;
       last = await one(ready, end, delivery, request.ack);
       stamps = stamps ? [...stamps.slice(0, 2), ...last.stamps.slice(2)] : last.stamps;
     }, batch, true));

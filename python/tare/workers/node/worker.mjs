@@ -1,4 +1,4 @@
-// The Node worker: speaks tare-worker/1 (docs/specs/worker-protocol.md). It needs nothing but Node, 18 or later.
+// The Node worker: speaks tare-worker/2 (docs/specs/worker-protocol.md). It needs nothing but Node, 18 or later.
 //
 // Descriptors 3 and 4 carry the protocol (tare-worker-node.sh); what a package prints goes to standard error.
 

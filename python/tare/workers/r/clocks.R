@@ -2,7 +2,7 @@
 # /proc/self/schedstat, field 1. The kernel brings it up to date at a tick, so that alone it steps by
 # 4 ms; asking for the process's usage (proc.time) first makes it exact.
 
-COLUMNS <- c("wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "minflt", "majflt", "gc_ns", "drop_ns")
+COLUMNS <- c("wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "minflt", "majflt", "gc_ns")
 CPU_SOURCE <- "/proc/self/schedstat after getrusage, split by getrusage"
 TARGET_NS <- 5e6 # reading the clocks costs about 25 us, which is taken off
 
@@ -41,21 +41,18 @@ reading_ns <- function(threads) {
   .reading[[key]]
 }
 
-# One sample: `batch` calls between the clocks, their results held, then freed and that timed.
-# R's collector cannot be switched off: it runs as it must, and gc_ns is its part.
+# One sample: `batch` calls between the clocks; each result is dropped before the next call, and the last is looked at.
+# R's collector cannot be switched off: it frees what was dropped as it must, and gc_ns is its part.
 sample_calls <- function(call, batch, threads = FALSE, look = function(result) NULL) {
   cost <- reading_ns(threads)
   gc(full = TRUE)
-  held <- vector("list", batch)
   before <- counters()
   collecting <- sum(gc.time()[1:2])
   system_before <- proc.time()[[2L]]
   cpu <- cpu_ns(threads)
   wall <- wall_ns()
-  for (n in seq_len(batch)) {
-    result <- call()
-    if (!is.null(result)) held[[n]] <- result
-  }
+  for (n in seq_len(batch - 1)) call()
+  result <- call()
   wall <- wall_ns() - wall
   cpu <- max(0, cpu_ns(threads) - cpu - cost)
   system <- (proc.time()[[2L]] - system_before) * 1e9
@@ -65,30 +62,23 @@ sample_calls <- function(call, batch, threads = FALSE, look = function(result) N
   if (!threads) cpu <- min(cpu, wall)
   system <- min(cpu, system)
   look(result)
-  dropping <- cpu_ns(threads)
-  held <- result <- NULL
-  gc(full = FALSE)
-  dropping <- max(0, cpu_ns(threads) - dropping - cost)
-  round(c(wall, cpu - system, system, counted, min(collecting, wall), dropping))
+  round(c(wall, cpu - system, system, counted, min(collecting, wall)))
 }
 
 columns <- function() if (HAS_SCHEDSTAT) COLUMNS else setdiff(COLUMNS, c("nivcsw", "nvcsw", "minflt", "majflt"))
 
-# Calls in a batch that takes about target_ns, at most `most`.
-calibrate <- function(call, target_ns, most) {
+MOST_CALLS <- 1e6
+
+# Calls in a batch that takes about target_ns.
+calibrate <- function(call, target_ns) {
   call() # the first is up to several times slower than the rest: it compiles
   calls <- 1
   repeat {
     wall <- wall_ns()
-    held <- vector("list", calls)
-    for (n in seq_len(calls)) {
-      result <- call()
-      if (!is.null(result)) held[[n]] <- result
-    }
+    for (n in seq_len(calls)) call()
     wall <- wall_ns() - wall
     one <- max(1, wall) / calls
-    held <- result <- NULL
-    if (one * calls * 4 >= target_ns || calls >= most) return(max(1, min(most, 1e6, round(target_ns / one))))
-    calls <- min(most, ceiling(calls * max(2, min(16, target_ns / 4 / one / calls))))
+    if (one * calls * 4 >= target_ns || calls >= MOST_CALLS) return(max(1, min(MOST_CALLS, round(target_ns / one))))
+    calls <- min(MOST_CALLS, ceiling(calls * max(2, min(16, target_ns / 4 / one / calls))))
   }
 }

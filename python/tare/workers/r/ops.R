@@ -78,12 +78,12 @@ described <- function(one) {
 OPS <- list()
 
 OPS$hello <- function(request) {
-  if (!is.null(request$proto) && request$proto != 1) fail("usage",
-      sprintf("this worker speaks protocol 1, not %s", json_write(request$proto)))
+  if (!is.null(request$proto) && request$proto != 2) fail("usage",
+      sprintf("this worker speaks protocol 2, not %s", json_write(request$proto)))
   if (is.numeric(request$seed)) set.seed(request$seed %% .Machine$integer.max)
   here <- if (isFALSE(request$list)) list() else Filter(installed, CODECS)
   missing <- if (isFALSE(request$list)) list() else Filter(Negate(installed), CODECS)
-  list(proto = 1, worker = "r", runtime = "R", version = as.character(getRversion()), pid = Sys.getpid(),
+  list(proto = 2, worker = "r", runtime = "R", version = as.character(getRversion()), pid = Sys.getpid(),
        codecs = unname(lapply(here, described)),
        missing = unname(lapply(missing, function(one) list(id = one$id, kinds = I(one$kinds),
            install = install_line(one)))),

@@ -1,16 +1,13 @@
 # Samples and peaks of memory.
 
-HELD_BYTES <- 64 * 1024 * 1024
-
 number_or <- function(value, default) if (is.null(value)) default else as.double(value)
 
-# The call of one operation, with what it makes looked at: list(call, result_bytes, look, clear).
+# The call of one operation, with what it makes looked at: list(call, size, items, clear).
 job_of <- function(what, request) {
-  if (what == "null") return(list(call = function() NULL, result = 1, phase = "decode"))
+  if (what == "null") return(list(call = function() NULL, phase = "decode"))
   ready <- prepared_of(request)
   one <- ready$codec
   o <- one$o
-  own <- max(1, STATE$resident, length(ready$bytes))
   refuse <- function(name, only) {
     if (!is.null(request[[name]]) && request[[name]] != only) fail("Unsupported",
         sprintf("this worker measures %s=%s", name, only), "io")
@@ -24,8 +21,7 @@ job_of <- function(what, request) {
     x <- STATE$value
     encode <- one$encode # found once: looking for it would be in every call
     call <- if (in_conn) function() conn_write(one, x) else function() encode(x, o)
-    return(list(call = call, result = max(1, length(ready$bytes), if (is.null(ready$bytes)) STATE$resident),
-        phase = "encode",
+    return(list(call = call, phase = "encode",
                 size = function(result) if (is.raw(result)) length(result) else sum(nchar(result, "bytes"))))
   }
   if (what == "decode" || (what == "read" && in_conn)) {
@@ -37,12 +33,12 @@ job_of <- function(what, request) {
     }
     data <- if (in_conn) NULL else memory_data(ready)
     decode <- one$decode
-    return(list(call = if (in_conn) function() conn_read(one, bytes) else function() decode(data, o), result = own,
+    return(list(call = if (in_conn) function() conn_read(one, bytes) else function() decode(data, o),
                 phase = "decode", items = TRUE, ready = ready))
   }
   if (what == "copy") {
     bytes <- need_encoded(ready)
-    return(list(call = function() { made <- bytes; made[1L] <- made[1L]; made }, result = length(bytes),
+    return(list(call = function() { made <- bytes; made[1L] <- made[1L]; made },
         phase = "decode", size = length))
   }
   if (what == "write") {
@@ -59,7 +55,7 @@ job_of <- function(what, request) {
       if (first) unlink(path)
       made <<- 0L
     }
-    return(list(call = call, result = 1, phase = "encode", clear = clear, size = function(.) file.size(path)))
+    return(list(call = call, phase = "encode", clear = clear, size = function(.) file.size(path)))
   }
   if (what == "read") {
     path <- need(request, "path")
@@ -67,7 +63,7 @@ job_of <- function(what, request) {
         "cold not possible in R: it cannot drop a file's pages", "io")
     if (!file.exists(path)) in_phase("encode", if (STATE$loaded) file_write(one, STATE$value,
         path) else writeBin(need_encoded(ready), path))
-    return(list(call = function() file_read(one, path), result = own, phase = "decode", items = TRUE, ready = ready))
+    return(list(call = function() file_read(one, path), phase = "decode", items = TRUE, ready = ready))
   }
   fail("usage", sprintf("run cannot do '%s'", substr(what, 1L, 40L)))
 }
@@ -83,18 +79,16 @@ OPS$run <- function(request) {
 take_samples <- function(job, request, ready) {
   if (!is.null(ready)) ready$last <- NULL
   if (isTRUE(job$items)) ready$last_call <- job$call
-  most <- max(1, floor(HELD_BYTES / job$result))
   batch <- number_or(request$batch, 0)
   target <- max(TARGET_NS, number_or(request$target_ns, TARGET_NS))
   if (is.null(ready)) target <- number_or(request$target_ns, TARGET_NS)
   if (batch <= 0) {
     key <- paste(request$what, request$path, request$medium)
     batch <- if (is.null(ready)) NULL else ready$batches[[key]]
-    if (is.null(batch)) batch <- calibrate(job$call, target, most)
+    if (is.null(batch)) batch <- calibrate(job$call, target)
     if (!is.null(ready)) ready$batches[[key]] <- batch
     if (!is.null(job$clear)) job$clear(FALSE)
   }
-  batch <- min(batch, most)
   wanted <- max(1, number_or(request$samples, 1))
   until <- wall_ns() + 1e6 * number_or(request$budget_ms, Inf)
   proof <- list()
@@ -146,6 +140,7 @@ run_stream <- function(what, request) {
       count <<- count + done$count
       TRUE
     } else function() {
+      value <<- NULL
       done <- in_phase("decode", receive_one(one, end, delivery))
       stamps <<- if (is.null(stamps)) done$stamps else c(stamps[1:2], done$stamps[3:4])
       count <<- count + done$count

@@ -1,4 +1,4 @@
-# The R worker: speaks tare-worker/1 (docs/specs/worker-protocol.md). Base R is enough to run it.
+# The R worker: speaks tare-worker/2 (docs/specs/worker-protocol.md). Base R is enough to run it.
 #
 # Started as
 #   sh -c 'exec R --vanilla --no-echo --file=worker.R 3<&0 4>&1 </dev/null 1>&2'

@@ -3,12 +3,9 @@ package tare.worker;
 /** What one `run` times: its call, and what is made of its last result. */
 class Job {
     final String phase;
-    /** About how many bytes one result holds. */
-    final long resultBytes;
 
-    Job(String phase, long resultBytes) {
+    Job(String phase) {
         this.phase = phase;
-        this.resultBytes = Math.max(1, resultBytes);
     }
 
     Object call() throws Exception {

@@ -14,7 +14,7 @@ final class Jobs {
     private Jobs() {}
 
     static Job of(String what, Request request, Ready ready, State state) {
-        if (what.equals("null")) return new Job("decode", 1);
+        if (what.equals("null")) return new Job("decode");
         request.only("materialise", "full");
         request.only("subset", "all");
         if (request.has("medium")) throw OpError.unsupported("this worker has no medium " + request.get("medium") + " of one end", "io");
@@ -32,7 +32,7 @@ final class Jobs {
     private static Job encode(Ready ready, State state) {
         Object value = state.needValue();
         Codec codec = ready.codec;
-        return new Job("encode", ready.bytes == null ? state.resident : ready.bytes.length) {
+        return new Job("encode") {
             @Override Object call() throws Exception {
                 return codec.encode(value);
             }
@@ -46,7 +46,7 @@ final class Jobs {
     private static Job decode(Ready ready, State state) {
         byte[] bytes = state.needEncoded(ready);
         Codec codec = ready.codec;
-        return new Job("decode", Math.max(state.resident, bytes.length)) {
+        return new Job("decode") {
             @Override Object call() throws Exception {
                 return codec.decode(bytes);
             }
@@ -59,7 +59,7 @@ final class Jobs {
 
     private static Job copy(Ready ready, State state) {
         byte[] bytes = state.needEncoded(ready);
-        return new Job("decode", bytes.length) {
+        return new Job("decode") {
             @Override Object call() {
                 return bytes.clone();
             }
@@ -75,7 +75,7 @@ final class Jobs {
         Codec codec = ready.codec;
         Path path = Path.of(request.text("path"));
         boolean sync = request.is("sync", "fsync");
-        return new Job("encode", 1) {
+        return new Job("encode") {
             private int made;
 
             @Override Object call() throws Exception {
@@ -112,7 +112,7 @@ final class Jobs {
         Path path = Path.of(request.text("path"));
         Codec codec = ready.codec;
         if (!Files.exists(path)) OpError.in("io", () -> Files.write(path, state.needEncoded(ready)));
-        return new Job("decode", Math.max(state.resident, path.toFile().length())) {
+        return new Job("decode") {
             @Override Object call() throws Exception {
                 if (!codec.parts()) return codec.decode(Files.readAllBytes(path));
                 try (InputStream in = new BufferedInputStream(new FileInputStream(path.toFile()), 1 << 16)) {

@@ -40,8 +40,8 @@ final class Ops {
     }
 
     private Object hello(Request request) {
-        if (request.has("proto") && request.number("proto", 1) != 1) {
-            throw OpError.usage("this worker speaks protocol 1, not " + request.get("proto"));
+        if (request.has("proto") && request.number("proto", 2) != 2) {
+            throw OpError.usage("this worker speaks protocol 2, not " + request.get("proto"));
         }
         List<Object> codecs = new ArrayList<>();
         List<Object> missing = new ArrayList<>();
@@ -53,7 +53,7 @@ final class Ops {
             }
         }
         Map<String, Object> reply = new LinkedHashMap<>();
-        reply.put("proto", 1);
+        reply.put("proto", 2);
         reply.put("worker", "java");
         reply.put("runtime", System.getProperty("java.vm.name"));
         reply.put("version", Runtime.version().toString());

@@ -84,8 +84,9 @@ final class Streams {
             Map<String, Object> reply) throws Exception {
         long[] stamps = new long[4];
         long[] count = new long[1];
-        Job job = new Job(sending ? "encode" : "decode", 1) {
+        Job job = new Job(sending ? "encode" : "decode") {
             @Override Object call() throws Exception {
+                ready.forget();
                 if (sending) count[0] += Wire.send(codec, value, end, delivery, ack, stamps);
                 else ready.keep(Wire.receive(codec, end, delivery, ack, stamps, count));
                 return null;

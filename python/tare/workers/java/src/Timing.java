@@ -5,10 +5,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Samples: batches of calls between the clocks, their results held, then let go. */
+/** Samples: batches of calls between the clocks, each result dropped before the next call. */
 final class Timing {
     private static final long TARGET_NS = 5_000_000L; // the clocks cost tens of microseconds, which are taken off
-    private static final long HELD_BYTES = 64L << 20;
     private static final int MOST_CALLS = 1_000_000;
     // `warm_ms` says how long at most. Jackson's calls on twitter.json, on one CPU with the compiler: 14.5 ms the first, 2.0 ms for a second, then 1.03 ms.
     private static final long WARM_NS = 1_000_000_000L;
@@ -17,6 +16,8 @@ final class Timing {
     private static final int SAME = 3;
     private static final int CLEARED = 64;
 
+    /** Takes each result, so that the compiler cannot leave out a call. */
+    private volatile Object sink;
     private long warmed;
     private final Clocks clocks = new Clocks();
 
@@ -28,19 +29,17 @@ final class Timing {
         if (longest > 0 && !request.is("what", "null") && !batches.containsKey("warm " + key) && warm(job, longest, until)) {
             batches.put("warm " + key, 1);
         }
-        int most = (int) Math.max(1, Math.min(MOST_CALLS, HELD_BYTES / job.resultBytes));
         int batch = (int) Math.min(MOST_CALLS, request.number("batch", 0));
         if (batch <= 0) {
             Integer known = batches.get(key);
             long asked = (long) request.number("target_ns", TARGET_NS);
             if (known == null) {
-                known = calibrate(job, request.is("what", "null") ? asked : Math.max(TARGET_NS, asked), most);
+                known = calibrate(job, request.is("what", "null") ? asked : Math.max(TARGET_NS, asked));
                 batches.put(key, known);
                 job.clear(false);
             }
             batch = known;
         }
-        batch = Math.min(batch, most);
         int wanted = (int) Math.max(1, request.number("samples", 1));
         Map<String, Object> reply = new LinkedHashMap<>();
         List<Object> rows = new ArrayList<>();
@@ -58,22 +57,30 @@ final class Timing {
 
     /** One sample. The heap is collected before it, never stopped from being collected in it: gc_ns is its part. */
     long[] sample(Job job, int batch, Map<String, Object> reply) throws Exception {
-        Object[] held = new Object[batch];
         System.gc();
         clocks.refresh();
         long[] before = clocks.counters();
         long cpu = clocks.cpu();
         long wall = System.nanoTime();
-        for (int n = 0; n < batch; n++) held[n] = job.call();
+        repeat(job, batch - 1);
+        Object last = job.call();
         wall = Math.max(1, System.nanoTime() - wall);
         cpu = Math.max(0, clocks.cpu() - cpu - clocks.cost());
         long[] after = clocks.counters();
         for (int n = 0; n < after.length; n++) after[n] -= before[n];
         long system = Math.max(0, Math.min(cpu, after[6]));
-        job.look(held[batch - 1], reply);
+        job.look(last, reply);
         long[] all = {wall, cpu - system, system, after[0], after[1], after[2], after[3], Math.min(wall, after[4]), after[5]};
         if (Clocks.columns().size() == all.length) return all;
         return new long[] {all[0], all[1], all[2], all[7], all[8]};
+    }
+
+    /** Each result is garbage before the next call begins. */
+    private void repeat(Job job, int calls) throws Exception {
+        for (int n = 0; n < calls; n++) {
+            sink = job.call();
+            sink = null;
+        }
     }
 
     /**
@@ -107,15 +114,14 @@ final class Timing {
     }
 
     /** How many calls take about `target` ns. */
-    private int calibrate(Job job, long target, int most) throws Exception {
+    private int calibrate(Job job, long target) throws Exception {
         int calls = 1;
         while (true) {
-            Object[] held = new Object[calls];
             long wall = System.nanoTime();
-            for (int n = 0; n < calls; n++) held[n] = job.call();
+            repeat(job, calls);
             wall = Math.max(1, System.nanoTime() - wall);
-            if (wall * 4 >= target || calls >= most) return (int) Math.max(1, Math.min(most, Math.round((double) target * calls / wall)));
-            calls = (int) Math.min(most, Math.max(2L * calls, Math.min(16L * calls, target / 4 * calls / wall)));
+            if (wall * 4 >= target || calls >= MOST_CALLS) return (int) Math.max(1, Math.min(MOST_CALLS, Math.round((double) target * calls / wall)));
+            calls = (int) Math.min(MOST_CALLS, Math.max(2L * calls, Math.min(16L * calls, target / 4 * calls / wall)));
         }
     }
 }

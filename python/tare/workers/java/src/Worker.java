@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The Java worker: speaks tare-worker/1 (docs/specs/worker-protocol.md) over descriptors 3 and 4, where
+ * The Java worker: speaks tare-worker/2 (docs/specs/worker-protocol.md) over descriptors 3 and 4, where
  * tare-worker-java.sh puts it, so that nothing that a library prints gets into a reply.
  */
 public final class Worker {

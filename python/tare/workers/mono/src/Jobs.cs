@@ -5,17 +5,14 @@ namespace Tare {
     /// <summary>What one `run` times: its call, and what is made of its last result.</summary>
     sealed class Job {
         internal readonly string Phase;
-        /// <summary>About how many bytes one result holds.</summary>
-        internal readonly long ResultBytes;
         internal readonly Func<object> Call;
         /// <summary>What the reply says of the last result.</summary>
         internal readonly Action<object, Map> Look;
         /// <summary>Before (true) and after a sample: files of a batch.</summary>
         internal readonly Action<bool> Clear;
 
-        internal Job(string phase, long resultBytes, Func<object> call, Action<object, Map> look = null, Action<bool> clear = null) {
+        internal Job(string phase, Func<object> call, Action<object, Map> look = null, Action<bool> clear = null) {
             Phase = phase;
-            ResultBytes = Math.Max(1, resultBytes);
             Call = call;
             Look = look ?? ((result, reply) => {});
             Clear = clear ?? (first => {});
@@ -27,7 +24,7 @@ namespace Tare {
         private const int Buffer = 1 << 16;
 
         internal static Job Of(string what, Request request, Ready ready, State state) {
-            if (what == "null") return new Job("decode", 1, () => null);
+            if (what == "null") return new Job("decode", () => null);
             request.Only("materialise", "full");
             request.Only("subset", "all");
             if (request.Has("medium")) throw OpError.Unsupported("this worker has no medium " + request.Get("medium") + " of one end", "io");
@@ -50,18 +47,18 @@ namespace Tare {
         private static Job Encode(Ready ready, State state) {
             object value = state.NeedValue(ready);
             Codec codec = ready.Codec;
-            return new Job("encode", ready.Bytes == null ? state.Resident : ready.Bytes.Length, () => codec.Encode(value), Size);
+            return new Job("encode", () => codec.Encode(value), Size);
         }
 
         private static Job Decode(Ready ready, State state) {
             byte[] bytes = state.NeedEncoded(ready);
             Codec codec = ready.Codec;
-            return new Job("decode", Math.Max(state.Resident, bytes.Length), () => codec.Decode(bytes), (result, reply) => reply.Put("items", codec.Items(result)));
+            return new Job("decode", () => codec.Decode(bytes), (result, reply) => reply.Put("items", codec.Items(result)));
         }
 
         private static Job Copy(Ready ready, State state) {
             byte[] bytes = state.NeedEncoded(ready);
-            return new Job("decode", bytes.Length, () => bytes.Clone(), Size);
+            return new Job("decode", () => bytes.Clone(), Size);
         }
 
         private static Job Write(Request request, Ready ready, State state) {
@@ -78,7 +75,7 @@ namespace Tare {
                 }
                 return null;
             };
-            return new Job("encode", 1, call, (result, reply) => reply.Put("bytes", new FileInfo(path).Length), first => {
+            return new Job("encode", call, (result, reply) => reply.Put("bytes", new FileInfo(path).Length), first => {
                 for (int n = 1; n < made; n++) File.Delete(path + "." + n);
                 if (first) File.Delete(path);
                 made = 0;
@@ -100,7 +97,7 @@ namespace Tare {
                 if (!codec.Parts) return codec.Decode(File.ReadAllBytes(path));
                 using (var file = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, Buffer)) return codec.Read(file);
             };
-            return new Job("decode", Math.Max(state.Resident, new FileInfo(path).Length), call, (result, reply) => reply.Put("items", codec.Items(result)));
+            return new Job("decode", call, (result, reply) => reply.Put("items", codec.Items(result)));
         }
     }
 }

@@ -39,7 +39,7 @@ namespace Tare {
         }
 
         private static Map Hello(Request request) {
-            if (request.Has("proto") && request.Number("proto", 1) != 1) throw OpError.Usage("this worker speaks protocol 1, not " + request.Get("proto"));
+            if (request.Has("proto") && request.Number("proto", 2) != 2) throw OpError.Usage("this worker speaks protocol 2, not " + request.Get("proto"));
             var codecs = new List<Map>();
             var missing = new List<Map>();
             if (!request.Is("list", false)) {
@@ -49,7 +49,7 @@ namespace Tare {
                     else missing.Add(new Map().Put("id", id).Put("kinds", Kinds).Put("install", Codec.InstallLine));
                 }
             }
-            return new Map().Put("proto", 1).Put("worker", "mono").Put("runtime", "Mono").Put("version", RuntimeVersion())
+            return new Map().Put("proto", 2).Put("worker", "mono").Put("runtime", "Mono").Put("version", RuntimeVersion())
                 .Put("pid", System.Diagnostics.Process.GetCurrentProcess().Id).Put("codecs", codecs).Put("missing", missing)
                 .Put("clocks", Clocks.Columns).Put("cpu_source", Clocks.Source).Put("gc", new[] { "on" });
         }

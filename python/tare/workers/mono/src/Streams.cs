@@ -74,7 +74,7 @@ namespace Tare {
         private long[] SentRow(Codec codec, object value, End end, string delivery, bool ack, int batch, Map reply) {
             var stamps = new long[4];
             long count = 0;
-            var job = new Job("encode", 1, () => {
+            var job = new Job("encode", () => {
                 count += Wire.Send(codec, value, end, delivery, ack, stamps);
                 return null;
             });
@@ -86,7 +86,8 @@ namespace Tare {
         private long[] ReceivedRow(Ready ready, End end, string delivery, bool ack, int batch, Map reply) {
             var stamps = new long[4];
             long count = 0;
-            var job = new Job("decode", 1, () => {
+            var job = new Job("decode", () => {
+                ready.Forget();
                 ready.Keep(Wire.Receive(ready.Codec, end, delivery, ack, stamps, ref count));
                 return null;
             });

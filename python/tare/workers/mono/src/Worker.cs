@@ -6,7 +6,7 @@ using System.Threading;
 
 namespace Tare {
     /// <summary>
-    /// The Mono worker: speaks tare-worker/1 (docs/specs/worker-protocol.md) over descriptors 3 and 4, where
+    /// The Mono worker: speaks tare-worker/2 (docs/specs/worker-protocol.md) over descriptors 3 and 4, where
     /// tare-worker-mono.sh puts it, so that nothing that a library prints gets into a reply.
     /// </summary>
     sealed class Worker {
