@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
-from tare.codec import Codec, Counted, compressor_id
+from tare.codec import Codec, Counted, codec_part, compressor_id
 from tare.converting import batches, changes, dictionaries, objects, refused
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
@@ -354,6 +354,7 @@ def _of_files(codec: Codec) -> Codec:
 
 def usual_codec(chosen: Codec, given: str | None, kind: str) -> Codec:
     """The codec with the options that keep most, where the user named none."""
+    given = None if given is None else codec_part(given)
     if given is not None and ("," in given or ":" in given.partition("+")[0]):
         return chosen
     more: dict[str, object] = {}

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.types import CodecId
+
 if TYPE_CHECKING:
     from tare.formats.base import Format, Library, Option
     from tare.measure.foreign import Inventory
@@ -20,7 +22,7 @@ _WIDTH = 100
 
 
 @click.command("codecs")
-@click.argument("names", nargs=-1, metavar="[FORMAT|CODEC]...")
+@click.argument("names", nargs=-1, type=CodecId(), metavar="[FORMAT|CODEC]...")
 @click.option(
     "--language",
     metavar="NAME",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tare.cli import convert_many as many
+from tare.cli.types import CodecId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,7 @@ class _Command(click.Command):
 @click.argument("sources", nargs=-1, required=True, metavar="SRC... DST")
 @click.option(
     "--codec",
+    type=CodecId(),
     metavar="ID",
     help="How to write, such as json:orjson+zstd:3; by default what DST's ending says.",
 )
@@ -60,7 +62,12 @@ class _Command(click.Command):
     help="Compressor of DST, such as zstd:3; of the chunks inside, where the format has them (.blits).",
 )
 @click.option("--from", "from_", metavar="FORMAT", help="Format of SRC, when neither bytes nor name tell.")
-@click.option("--to", metavar="FORMAT", help="Format of DST, the same as --codec; needed when DST is -.")
+@click.option(
+    "--to",
+    type=CodecId(),
+    metavar="FORMAT",
+    help="Format of DST, the same as --codec; needed when DST is -.",
+)
 @click.option("--columns", metavar="A,B", help="Convert only these columns.")
 @click.option("--encoding", metavar="NAME", help="Encoding of a SRC text that is not UTF-8, such as latin1.")
 @click.option("--force", is_flag=True, help="Replace DST if it is there.")

@@ -372,6 +372,7 @@ def settings_of(options: dict[str, Any]) -> Any:
     """The Settings for these options."""
     from tare.measure.like import settings_like
     from tare.measure.result import Result
+    from tare.measure.run import without_media
     from tare.measure.session import Settings
 
     if options["like"] and options["plan"]:
@@ -404,6 +405,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         workers=chosen_workers(options["workers"]),
         exchange=options["exchange"],
     )
+    settings = without_media(settings)
     return settings if like is None else settings_like(like, settings)
 
 

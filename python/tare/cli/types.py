@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Bytes", "Rate", "Seconds"]
+__all__ = ["Bytes", "CodecId", "Rate", "Seconds"]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -40,6 +40,25 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
                 ctx,
             )
         return seconds
+
+
+class CodecId(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
+    """A codec id such as json:orjson+zstd:3; of a route id (arrow:pyarrow@file) the codec.
+
+    Whether the codec exists is left to the command.
+    """
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The codec id of the text."""
+        from tare.codec.route_ids import codec_part
+        from tare.errors import UsageError
+
+        try:
+            return codec_part(str(value))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
 
 
 _BYTES = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from tare.codec.route_ids import codec_part
 from tare.errors import UsageError
 from tare.measure.cases import case_key
 from tare.measure.record import MAX_BYTES, parse_record, write_record
@@ -162,6 +163,7 @@ class Result:
         """
         found = [case for case in self.cases if case["key"] == key]
         if not found:
+            key = codec_part(key)
             worth = {"weigh": 0, "growth": 1, "screen": 2}
             named = [
                 case

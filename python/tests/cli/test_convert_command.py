@@ -185,3 +185,18 @@ def test_a_refused_value_is_named_by_its_pointer(target, document, said, tmp_pat
     assert said in done.stderr
     assert b"Choose another --codec" in done.stderr
     assert not (tmp_path / target).exists()
+
+
+def test_a_recommended_route_can_be_pasted(tmp_path):
+    """Its codec is used; an unknown medium is refused with those there are."""
+    (tmp_path / "a.csv").write_bytes(b"a,b\n1,x\n")
+    done = invoke_bytes("convert", "a.csv", "b", "--codec", "arrow:pyarrow@file,sync=fsync", cwd=tmp_path)
+    assert (0, b"") == (done.returncode, done.stdout)
+    assert {"a": [1], "b": ["x"]} == tare.read(tmp_path / "b").to_pydict()
+    done = invoke_bytes("convert", "a.csv", "c", "--to", "arrow:pyarrow@flie", cwd=tmp_path)
+    assert 2 == done.returncode
+    assert b"there is no medium 'flie'; did you mean file?" in done.stderr
+    assert b"memory, file, conn" in done.stderr
+    many = ("convert", "a.csv", "out/", "--to", "parquet:pyarrow@file", "--jobs", "1", "--dry-run", "--json")
+    done = invoke_bytes(*many, cwd=tmp_path)
+    assert "parquet:pyarrow" == json.loads(done.stdout)["write"]
