@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from typing import IO, Any, NoReturn
 
@@ -77,6 +78,13 @@ class _Lazy(click.Group):
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command {args[0]!r}.{_near(args[0])}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
@@ -99,6 +107,18 @@ class _Lazy(click.Group):
                 shows = ctx.meta.get(SHOWS, ctx.invoked_subcommand in _SHOWING)
                 raise click.exceptions.Exit(0 if shows else _PIPE_CLOSED) from error
             raise (_Misused if isinstance(error, _USAGE) else _Failed)(_message(error)) from error
+
+
+def _near(word: str) -> str:
+    """What was meant by a command that does not exist: one that looks like it, or a file to measure."""
+    import difflib
+
+    near = difflib.get_close_matches(word, COMMANDS)
+    if near:
+        return f" Did you mean {' or '.join(near)}?"
+    if os.path.exists(word):
+        return f" Did you mean: tare measure {shlex.quote(word)}"
+    return " 'tare --help' lists them."
 
 
 def _reader_has_gone() -> bool:
