@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, codec_part, compressor_id
 from tare.converting import batches, changes, dictionaries, objects, refused
+from tare.converting.naming import near_ending
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.recognise import option_named
@@ -323,7 +324,7 @@ def _codec_for(path: Any, codec: str | None) -> Codec:
     found = Codec.for_path(name) if isinstance(name, str) else None
     if found is None:
         raise UsageError(
-            f"{printable(str(name))}: the ending names no format. Say which with --codec, such as parquet or json+zstd:3; "
+            f"{printable(str(name))}: the ending names no format{near_ending(str(name))}. Say which with --codec, such as parquet or json+zstd:3; "
             "`tare codecs` lists them."
         )
     return found

@@ -145,6 +145,8 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
             raise UsageError(
                 "the result is not text and standard output is a terminal; name a file, or pipe it."
             )
+    if codec is not None and dst != "-":
+        _warn(dst, codec, "--to" if options["to"] else "--codec" if options["codec"] else "")
     if given["dry_run"]:
         click.echo(f"{src} -> {dst}")
         return 0
@@ -163,6 +165,21 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     else:
         _report(done, "standard output" if dst == "-" else dst)
     return 0
+
+
+def _warn(dst: str, codec: str, option: str) -> None:
+    """Warns of a name whose ending means another format than is written."""
+    from tare.codec import Codec
+    from tare.converting.naming import contradiction
+    from tare.datasets.source import printable
+
+    written = Codec.parse(codec)
+    if meant := contradiction(dst, written):
+        asked = f"{option} asks for {codec}" if option else f"--compressor makes it {codec}"
+        click.echo(
+            f"warning: {printable(dst)}: the ending means {meant}, but {asked}: {written} is written",
+            err=True,
+        )
 
 
 def _report(done: Conversion, dst: str) -> None:
