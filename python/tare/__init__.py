@@ -36,7 +36,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from tare import blit as blit
+    from tare import compress as compress
+    from tare import errors as errors
     from tare import formats, measure
+    from tare import messages as messages
+    from tare import r as r
+    from tare import scale as scale
+    from tare import store as store
     from tare._version import __version__
     from tare.codec import Codec, decode, encode
     from tare.dataset import Dataset, open_dataset
@@ -67,7 +74,7 @@ _HOMES = {
     "wait": "tare.messages",
     "write": "tare.io",
 }
-_MODULES = ("blit", "compress", "formats", "measure", "messages", "r", "store")
+_MODULES = ("blit", "compress", "errors", "formats", "measure", "messages", "r", "scale", "store")
 
 
 def __getattr__(name: str) -> Any:
@@ -82,4 +89,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_MODULES})
