@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tare import blit as blit
     from tare import compress as compress
     from tare import errors as errors
-    from tare import formats, measure
+    from tare import formats
     from tare import messages as messages
     from tare import r as r
     from tare import scale as scale
@@ -49,10 +49,14 @@ if TYPE_CHECKING:
     from tare.dataset import Dataset, open_dataset
     from tare.errors import TareError
     from tare.io import convert, inspect, read, write
+    from tare.measure.calling import Measure
     from tare.measure.result import Result
     from tare.messages import connect, listen, wait
     from tare.route import Route
     from tare.store import Store, open_store
+
+    # The package is callable, which no checker can see of a module.
+    measure: Measure
 
 _HOMES = {
     "Codec": "tare.codec",

@@ -31,6 +31,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "atomic": frozenset(),
     "unchanged": frozenset(),
+    "quantities": frozenset(),
     "_version": frozenset({"_tare"}),
     "compress": frozenset({"_tare", "atomic"}),
     "blit": frozenset({"_tare", "atomic", "compress"}),
@@ -52,7 +53,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "messages": DATA | {"codec"},
     "media": DATA | {"codec", "messages", "store"},
     "route": DATA | {"codec", "media", "messages", "io"},
-    "measure": DATA | {"codec", "datasets", "dataset", "io", "media", "route"},
+    "measure": DATA | {"codec", "datasets", "dataset", "io", "media", "quantities", "route"},
     "report": DATA | {"measure"},
     "scale": DATA | {"codec", "datasets", "dataset", "converting", "io", "store", "measure"},
 }
