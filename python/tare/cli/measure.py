@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ import click
 from tare.cli.types import Seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tare.measure.result import Result
     from tare.measure.session import Control
@@ -223,9 +224,9 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     kind = "quiet" if options["quiet"] else options["progress"]
     before = {number: signal.signal(number, lambda *_: interrupt(control)) for number in _ENDS}
     try:
-        with display(kind, options) as tell:
+        with fetched(data) as path, display(kind, options) as tell:
             return run(
-                source(data, options),
+                source(data, path, options),
                 settings=settings,
                 plan=chosen,
                 out=where,
@@ -241,15 +242,41 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
             signal.signal(number, handler)
 
 
-def source(data: str | None, options: dict[str, Any]) -> Any:
-    """The data as ``run`` takes it: opened here only if more is known of it than its name."""
-    if data is None or not (options["format_"] or options["encoding"]):
+@contextlib.contextmanager
+def fetched(data: str | None) -> Iterator[str | None]:
+    """The path of the data as long as it is needed: of an object of S3 a temporary copy.
+
+    Raises:
+        FileNotFoundError: There is no such object.
+        OSError, MissingLibrary: As of the object store.
+    """
+    if data is None or not data.startswith("s3://") or data.endswith("/") or "*" in data:
+        yield data
+        return
+    from tare.scale import remote
+
+    with remote.ends(data, None, force=False) as (path, _):
+        yield path
+
+
+def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
+    """The data as ``run`` takes it: opened here only if more is known of it than its name.
+
+    Args:
+        data: What was typed.
+        path: The file; another than ``data`` where that is far.
+        options: The command's options.
+    """
+    if data is None or not (options["format_"] or options["encoding"] or path != data):
         return data
     from tare.dataset import open_dataset
+    from tare.measure.one_file import refuse_many
     from tare.measure.stages.fit import bound_bytes
 
+    refuse_many(path)
     return open_dataset(
-        data,
+        path,
+        name=None if path == data else data,
         format=options["format_"],
         encoding=options["encoding"],
         allow_pickle=options["allow_pickle"],
@@ -350,10 +377,11 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
     """Print the cases that would be measured and how long it would take."""
     from tare.measure.planning import estimate
 
-    for line in estimate(
-        source(data, options), chosen_plan(plan), settings_of(options), allow_pickle=options["allow_pickle"]
-    ):
-        click.echo(line)
+    settings = settings_of(options)
+    with fetched(data) as path:
+        given = source(data, path, options)
+        for line in estimate(given, chosen_plan(plan), settings, allow_pickle=options["allow_pickle"]):
+            click.echo(line)
     if more := unsaid(options):
         click.echo(f"note    {more}", err=True)
     return 0

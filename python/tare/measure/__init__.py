@@ -19,6 +19,7 @@ What to do
 
 A run, in the parent
     run             a default run, stage by stage; the stages are in ``stages/``
+    one_file        what is not one file, and what to do instead
     session         what the stages share: settings, parts of the data, cases, budget
     seat            one case in one launch, in a worker
     own_word        what a given worker says came back, held against what its bytes give

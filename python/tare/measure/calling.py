@@ -119,9 +119,11 @@ class Measure(ModuleType):
         )  # fmt: skip
         if format or encoding:
             from tare.dataset import open_dataset
+            from tare.measure.one_file import refuse_many
             from tare.measure.session import Settings
             from tare.measure.stages.fit import bound_bytes
 
+            refuse_many(data)
             bound = Settings(time_s=given["time_s"], max_bytes=given["max_bytes"])
             data = open_dataset(
                 data, format=format, encoding=encoding, max_bytes=bound_bytes(bound),

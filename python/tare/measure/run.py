@@ -19,6 +19,7 @@ from tare.codec.route_ids import codec_part, split_route
 from tare.errors import UsageError
 from tare.measure.cases import CONN, FACTORS, ONE_END
 from tare.measure.mains import shown_cases
+from tare.measure.one_file import refuse_many
 from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
 from tare.measure.stages.choose import BEATEN, asked_use, choose, per_call_ns, sure, unfit
@@ -112,6 +113,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     if isinstance(data, Dataset):
         dataset = data
     else:
+        refuse_many(data)
         dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(data, dataset))
