@@ -14,6 +14,7 @@ from typing import IO, Any, NoReturn
 
 import click
 
+from tare.cli.grouping import write_groups
 from tare.cli.leaving import Leaving
 from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError, WorkerError
 
@@ -39,6 +40,15 @@ COMMANDS = {
     "send": ("tare.cli.send", "Send values or files over TCP, a socket, a fifo or a pipe."),
     "receive": ("tare.cli.receive", "Receive what `tare send` or another program sends."),
     "worker": ("tare.cli.worker", "Speak the worker protocol on standard input and output."),
+}
+
+# The commands as `tare --help` shows them.
+GROUPS = {
+    "Measure": ("measure", "report", "compare", "gate", "codecs"),
+    "Convert": ("convert", "inspect", "compress", "decompress", "blit"),
+    "Store and send": ("store", "send", "receive"),
+    "Many files, on many machines": ("plan", "run", "status", "clean"),
+    "Other languages": ("worker",),
 }
 
 # Commands that only show something: a reader such as `head` may stop when it has seen enough.
@@ -86,8 +96,14 @@ class _Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        write_groups(
+            formatter,
+            {
+                title: [(name.ljust(width), COMMANDS[name][1]) for name in names]
+                for title, names in GROUPS.items()
+            },
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

