@@ -36,16 +36,27 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tare import formats, measure
+    from tare import blit as blit
+    from tare import compress as compress
+    from tare import errors as errors
+    from tare import formats
+    from tare import messages as messages
+    from tare import r as r
+    from tare import scale as scale
+    from tare import store as store
     from tare._version import __version__
     from tare.codec import Codec, decode, encode
     from tare.dataset import Dataset, open_dataset
     from tare.errors import TareError
     from tare.io import convert, inspect, read, write
+    from tare.measure.calling import Measure
     from tare.measure.result import Result
     from tare.messages import connect, listen, wait
     from tare.route import Route
     from tare.store import Store, open_store
+
+    # The package is callable, which no checker can see of a module.
+    measure: Measure
 
 _HOMES = {
     "Codec": "tare.codec",
@@ -67,7 +78,7 @@ _HOMES = {
     "wait": "tare.messages",
     "write": "tare.io",
 }
-_MODULES = ("blit", "compress", "formats", "measure", "messages", "r", "store")
+_MODULES = ("blit", "compress", "errors", "formats", "measure", "messages", "r", "scale", "store")
 
 
 def __getattr__(name: str) -> Any:
@@ -82,4 +93,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_MODULES})

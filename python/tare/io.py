@@ -20,8 +20,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
-from tare.codec import Codec, Counted, compressor_id
+from tare.codec import Codec, Counted, codec_part, compressor_id
 from tare.converting import batches, changes, dictionaries, objects, refused
+from tare.converting.naming import near_ending
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.recognise import option_named
@@ -323,7 +324,7 @@ def _codec_for(path: Any, codec: str | None) -> Codec:
     found = Codec.for_path(name) if isinstance(name, str) else None
     if found is None:
         raise UsageError(
-            f"{printable(str(name))}: the ending names no format. Say which with --codec, such as parquet or json+zstd:3; "
+            f"{printable(str(name))}: the ending names no format{near_ending(str(name))}. Say which with --codec, such as parquet or json+zstd:3; "
             "`tare codecs` lists them."
         )
     return found
@@ -354,6 +355,7 @@ def _of_files(codec: Codec) -> Codec:
 
 def usual_codec(chosen: Codec, given: str | None, kind: str) -> Codec:
     """The codec with the options that keep most, where the user named none."""
+    given = None if given is None else codec_part(given)
     if given is not None and ("," in given or ":" in given.partition("+")[0]):
         return chosen
     more: dict[str, object] = {}

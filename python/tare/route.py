@@ -18,18 +18,11 @@ from typing import Any
 
 from tare.codec import Codec, set_threads
 from tare.codec.refusals import mapped
+from tare.codec.route_ids import KEYS, MEDIA, checked_setting, split_route
 from tare.errors import DecodeError, EncodeError, Limit, Malformed, NotTrusted, Truncated, UsageError
 
 __all__ = ["MEDIA", "Route"]
 
-MEDIA = ("memory", "file", "conn", "fifo", "unix", "tcp", "remote", "link", "store")
-"""Media that a route may name."""
-
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "delivery": ("whole", "buffered", "streaming", "framed", "wrapped"),
-    "sync": ("none", "fsync"),
-    "threads": ("1", "all"),
-}
 # Deliveries that are messages: how they cut the wire, and the least bytes of one.
 _MESSAGES: Mapping[str, tuple[str, int]] = {"framed": ("frame", 5), "wrapped": ("wrap", 1)}
 _CONTAINERS = ("zstd", "lz4", "gzip")  # what a frame flagged as compressed may hold
@@ -66,15 +59,11 @@ class Route:
     threads: int | str
 
     def __init__(self, text: str, *, threads: int | str | None = None) -> None:
-        codec, at, place = text.partition("@")
-        medium, *pairs = place.split(",") if at else ["memory"]
-        if medium not in MEDIA:
-            raise UsageError(f"{text[:80]!a}: {_unknown('medium', medium, MEDIA)}")
-        settings = _settings(text, pairs)
+        codec, medium, settings = split_route(text)
         if threads is not None:
-            settings["threads"] = _checked(text, "threads", str(threads))
+            settings["threads"] = checked_setting(text, "threads", str(threads))
         object.__setattr__(self, "codec", Codec.parse(codec))
-        object.__setattr__(self, "medium", medium)
+        object.__setattr__(self, "medium", medium or "memory")
         object.__setattr__(self, "delivery", settings.get("delivery", "whole"))
         object.__setattr__(self, "sync", settings.get("sync", "none"))
         object.__setattr__(self, "threads", "all" if settings.get("threads") == "all" else 1)
@@ -87,8 +76,8 @@ class Route:
         raise AttributeError(f"a route does not change: make another one to set {name}")
 
     def __str__(self) -> str:
-        extras = ((name, str(getattr(self, name))) for name in _KEYS)
-        told = "".join(f",{name}={value}" for name, value in extras if value != _KEYS[name][0])
+        extras = ((name, str(getattr(self, name))) for name in KEYS)
+        told = "".join(f",{name}={value}" for name, value in extras if value != KEYS[name][0])
         return f"{self.codec}@{self.medium}{told}"
 
     def __repr__(self) -> str:
@@ -334,32 +323,6 @@ class _Raw(io.RawIOBase):
             raise Limit(f"the message is longer than max_bytes={self._max}")
         buffer[: len(data)] = data
         return len(data)
-
-
-def _settings(text: str, pairs: list[str]) -> dict[str, str]:
-    settings: dict[str, str] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or key in settings:
-            raise UsageError(f"{text[:80]!a}: expected key=value once after the medium, not {pair[:80]!a}")
-        settings[key] = _checked(text, key, value)
-    return settings
-
-
-def _checked(text: str, key: str, value: str) -> str:
-    if key not in _KEYS:
-        raise UsageError(f"{text[:80]!a}: {_unknown('key', key, tuple(_KEYS))}")
-    if value not in _KEYS[key]:
-        raise UsageError(f"{text[:80]!a}: {key} is {' or '.join(_KEYS[key])}, not {value[:80]!a}")
-    return value
-
-
-def _unknown(what: str, name: str, known: tuple[str, ...]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name[:80], known, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-    return f"there is no {what} {name[:80]!a}; {hint}"
 
 
 def _writer(conn: Any) -> Callable[[Any], None]:

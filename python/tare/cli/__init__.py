@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from typing import IO, Any, NoReturn
 
 import click
 
+from tare.cli.grouping import write_groups
 from tare.cli.leaving import Leaving
 from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError, WorkerError
 
@@ -38,6 +40,15 @@ COMMANDS = {
     "send": ("tare.cli.send", "Send values or files over TCP, a socket, a fifo or a pipe."),
     "receive": ("tare.cli.receive", "Receive what `tare send` or another program sends."),
     "worker": ("tare.cli.worker", "Speak the worker protocol on standard input and output."),
+}
+
+# The commands as `tare --help` shows them.
+GROUPS = {
+    "Measure": ("measure", "report", "compare", "gate", "codecs"),
+    "Convert": ("convert", "inspect", "compress", "decompress", "blit"),
+    "Store and send": ("store", "send", "receive"),
+    "Many files, on many machines": ("plan", "run", "status", "clean"),
+    "Other languages": ("worker",),
 }
 
 # Commands that only show something: a reader such as `head` may stop when it has seen enough.
@@ -77,9 +88,22 @@ class _Lazy(click.Group):
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command {args[0]!r}.{_near(args[0])}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        write_groups(
+            formatter,
+            {
+                title: [(name.ljust(width), COMMANDS[name][1]) for name in names]
+                for title, names in GROUPS.items()
+            },
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -99,6 +123,18 @@ class _Lazy(click.Group):
                 shows = ctx.meta.get(SHOWS, ctx.invoked_subcommand in _SHOWING)
                 raise click.exceptions.Exit(0 if shows else _PIPE_CLOSED) from error
             raise (_Misused if isinstance(error, _USAGE) else _Failed)(_message(error)) from error
+
+
+def _near(word: str) -> str:
+    """What was meant by a command that does not exist: one that looks like it, or a file to measure."""
+    import difflib
+
+    near = difflib.get_close_matches(word, COMMANDS)
+    if near:
+        return f" Did you mean {' or '.join(near)}?"
+    if os.path.exists(word):
+        return f" Did you mean: tare measure {shlex.quote(word)}"
+    return " 'tare --help' lists them."
 
 
 def _reader_has_gone() -> bool:

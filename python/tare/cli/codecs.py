@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.types import CodecId
+
 if TYPE_CHECKING:
     from tare.formats.base import Format, Library, Option
     from tare.measure.foreign import Inventory
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _WIDTH = 100
+_PIP = "pip install "
 
 
 @click.command("codecs")
-@click.argument("names", nargs=-1, metavar="[FORMAT|CODEC]...")
+@click.argument("names", nargs=-1, type=CodecId(), metavar="[FORMAT|CODEC]...")
 @click.option(
     "--language",
     metavar="NAME",
@@ -167,12 +170,15 @@ def _print_missing(pairs: list[tuple[Format, Library]], others: Sequence[_Others
 
 
 def _install_lines(pairs: list[tuple[Format, Library]]) -> list[str]:
-    """One line per extra or distribution, each once, in the registry's order."""
+    """One line for all that pip installs, and one for each other command, in the registry's order."""
     from tare.codec.peers import PEERS
 
     lines = [library.install_line for _, library in pairs if not library.installed]
     lines += [one.install_line for one in PEERS if not one.installed]
-    return list(dict.fromkeys(line for line in lines if line))
+    pip = [line for line in lines if line.startswith(_PIP) and "&&" not in line]
+    names = dict.fromkeys(name for line in pip for name in line.removeprefix(_PIP).split())
+    rest = dict.fromkeys(line for line in lines if line and line not in pip)
+    return [*([_PIP + " ".join(names)] if names else []), *rest]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from tare.cli.types import Bytes, Seconds
+from tare.cli.types import Bytes, CodecId, Seconds
 from tare.errors import TareError, UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def connecting(function: Any) -> Any:
     """The options that both commands have."""
     for option in reversed(
         (
-            click.option("--codec", metavar="ID", help="Codec of values, such as msgpack or json:orjson+zstd:3."),
+            click.option("--codec", type=CodecId(), metavar="ID", help="Codec of values, such as msgpack or json:orjson+zstd:3."),
             click.option(
                 "--framing", type=click.Choice(("frame", "native", "native:wrap")), default="frame",
                 show_default=True,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tare.cli import convert_many as many
+from tare.cli.types import CodecId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,7 @@ class _Command(click.Command):
 @click.argument("sources", nargs=-1, required=True, metavar="SRC... DST")
 @click.option(
     "--codec",
+    type=CodecId(),
     metavar="ID",
     help="How to write, such as json:orjson+zstd:3; by default what DST's ending says.",
 )
@@ -60,7 +62,12 @@ class _Command(click.Command):
     help="Compressor of DST, such as zstd:3; of the chunks inside, where the format has them (.blits).",
 )
 @click.option("--from", "from_", metavar="FORMAT", help="Format of SRC, when neither bytes nor name tell.")
-@click.option("--to", metavar="FORMAT", help="Format of DST, the same as --codec; needed when DST is -.")
+@click.option(
+    "--to",
+    type=CodecId(),
+    metavar="FORMAT",
+    help="Format of DST, the same as --codec; needed when DST is -.",
+)
 @click.option("--columns", metavar="A,B", help="Convert only these columns.")
 @click.option("--encoding", metavar="NAME", help="Encoding of a SRC text that is not UTF-8, such as latin1.")
 @click.option("--force", is_flag=True, help="Replace DST if it is there.")
@@ -138,6 +145,8 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
             raise UsageError(
                 "the result is not text and standard output is a terminal; name a file, or pipe it."
             )
+    if codec is not None and dst != "-":
+        _warn(dst, codec, "--to" if options["to"] else "--codec" if options["codec"] else "")
     if given["dry_run"]:
         click.echo(f"{src} -> {dst}")
         return 0
@@ -156,6 +165,21 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     else:
         _report(done, "standard output" if dst == "-" else dst)
     return 0
+
+
+def _warn(dst: str, codec: str, option: str) -> None:
+    """Warns of a name whose ending means another format than is written."""
+    from tare.codec import Codec
+    from tare.converting.naming import contradiction
+    from tare.datasets.source import printable
+
+    written = Codec.parse(codec)
+    if meant := contradiction(dst, written):
+        asked = f"{option} asks for {codec}" if option else f"--compressor makes it {codec}"
+        click.echo(
+            f"warning: {printable(dst)}: the ending means {meant}, but {asked}: {written} is written",
+            err=True,
+        )
 
 
 def _report(done: Conversion, dst: str) -> None:

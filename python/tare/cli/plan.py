@@ -12,6 +12,7 @@ import click
 from tare.cli.convert_many import planned
 from tare.cli.lines import counted
 from tare.cli.signals import terminated_as_interrupted
+from tare.cli.types import CodecId
 
 __all__ = ["command"]
 
@@ -66,7 +67,11 @@ _IDENTIFY = click.option(
 @command.command("convert", short_help="Files, or parts of large ones, into another format.")
 @click.argument("sources", nargs=-1, required=True)
 @click.option(
-    "--to", required=True, metavar="CODEC", help="What the files become: parquet, rds, ndjson+zstd:3."
+    "--to",
+    required=True,
+    type=CodecId(),
+    metavar="CODEC",
+    help="What the files become: parquet, rds, ndjson+zstd:3.",
 )
 @click.option(
     "--from",
@@ -152,7 +157,7 @@ def put(sources: tuple[str, ...], out: str, **options: Any) -> int:
 
 @command.command("measure", short_help="A benchmark of each dataset, one at a time on a host.")
 @click.argument("sources", nargs=-1, required=True)
-@click.option("--codec", "codecs", multiple=True, metavar="ID", help="Only these codecs.")
+@click.option("--codec", "codecs", multiple=True, type=CodecId(), metavar="ID", help="Only these codecs.")
 @click.option("--seconds", type=click.IntRange(2), default=60, show_default=True, help="For each dataset.")
 @click.option("--busy", is_flag=True, help="Measure on hosts whose load is above 1.5 a core too.")
 @_OUT

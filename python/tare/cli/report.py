@@ -29,13 +29,13 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "--png",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Write the charts as PNG files (tare[png]).",
+    help="Write the charts as PNG files (needs vl-convert-python).",
 )
 @click.option(
     "--svg",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Write the charts as SVG files (tare[png]).",
+    help="Write the charts as SVG files (needs vl-convert-python).",
 )
 @click.option(
     "--theme",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from tare.cli import SHOWS
+from tare.cli.types import CodecId
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def _as_json(function: Any) -> Any:
 @_in_namespace
 @click.option(
     "--codec",
+    type=CodecId(),
     metavar="ID",
     help="Read FILE as the data it is, and store it so.  [default: its bytes as they are]",
 )
@@ -116,7 +118,9 @@ def set_(
 @_in_namespace
 @click.option("-o", "--output", metavar="FILE", help="Where to write.  [default: standard output]")
 @click.option("-f", "--force", is_flag=True, help="Replace FILE; write to a terminal.")
-@click.option("--as", "as_", metavar="CODEC", help="Convert the value, for example to json or csv.")
+@click.option(
+    "--as", "as_", type=CodecId(), metavar="CODEC", help="Convert the value, for example to json or csv."
+)
 @click.option("--hash", "by_hash", is_flag=True, help="KEY is a hash.")
 @click.option("--allow-pickle", is_flag=True, help="Read values that can run code; only of stores you trust.")
 @_opening

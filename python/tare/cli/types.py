@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-__all__ = ["Bytes", "Rate", "Seconds"]
+from tare import quantities
 
-_UNITS = {"s": 1, "m": 60, "h": 3600}
+__all__ = ["Bytes", "CodecId", "Rate", "Seconds"]
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
@@ -25,13 +25,8 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The seconds that the text stands for."""
-        text = str(value).strip().lower()
-        unit = _UNITS.get(text[-1:])
-        try:
-            seconds = float(text[:-1] if unit else text) * (unit or 1)
-        except ValueError:
-            seconds = -1.0
-        if not 0 <= seconds < float("inf"):
+        seconds = quantities.seconds(str(value))
+        if seconds is None:
             self.fail(f"{value!r} is not a time; write 60s, 5m, 1h, or 0 for no limit", param, ctx)
         if 0 < seconds < self.least_s:
             self.fail(
@@ -42,15 +37,23 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
         return seconds
 
 
-_BYTES = (
-    {"": 1, "b": 1}
-    | {
-        f"{letter}{middle}b": base**power
-        for power, letter in enumerate("kmgt", 1)
-        for middle, base in (("", 1000), ("i", 1024))
-    }
-    | {letter: 1000**power for power, letter in enumerate("kmgt", 1)}
-)
+class CodecId(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
+    """A codec id such as json:orjson+zstd:3; of a route id (arrow:pyarrow@file) the codec.
+
+    Whether the codec exists is left to the command.
+    """
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The codec id of the text."""
+        from tare.codec.route_ids import codec_part
+        from tare.errors import UsageError
+
+        try:
+            return codec_part(str(value))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Bytes(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
@@ -60,16 +63,10 @@ class Bytes(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The bytes that the text stands for."""
-        text = str(value).strip()
-        digits = text.rstrip("kKmMgGtTiIbB").strip()
-        factor = _BYTES.get(text[len(digits) :].strip().lower())
-        try:
-            size = float(digits) * (factor or 0)
-        except ValueError:
-            size = -1.0
-        if factor is None or not 0 <= size < 2**63:
+        size = quantities.size(str(value))
+        if size is None:
             self.fail(f"{value!r} is not a size; write 65536, 64KiB, 4MiB, 125MB", param, ctx)
-        return int(size)
+        return size
 
 
 class Rate(Bytes):

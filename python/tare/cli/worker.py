@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from tare.cli.types import CodecId
+
 __all__ = ["command"]
 
 
@@ -11,7 +13,12 @@ __all__ = ["command"]
 @click.option(
     "--check", metavar="COMMAND", help="Hold another worker program against the protocol, and report."
 )
-@click.option("--codec", metavar="ID", help="With --check: the codec to check with; by default its first.")
+@click.option(
+    "--codec",
+    type=CodecId(),
+    metavar="ID",
+    help="With --check: the codec to check with; by default its first.",
+)
 def command(check: str | None, codec: str | None) -> int:
     """Speak the worker protocol (tare-worker/2) on standard input and output.
 

@@ -5,6 +5,7 @@ Grammar: ``format[:library][,key=value]*[+compressor[:level][,key=value]*]``, fo
 or ``arrow+gzip:6,library=isal``. The library may be left out: the first installed one of
 the format is taken, and Tare's own compressors. Options equal to their default are not printed; characters
 outside ``A-Z a-z 0-9 . _ -`` in a value are written ``%XX``.
+The medium of a route id (``@file``) may follow and is left out.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from tare.codec.choice import candidates
 from tare.codec.codec import Codec, decode, encode
 from tare.codec.compressing import Counted, compressor_id, packed, unpacked
 from tare.codec.ids import split_id
+from tare.codec.route_ids import codec_part
 from tare.codec.threads import set_threads, thread_environment
 
 __all__ = [
     "Codec",
     "Counted",
     "candidates",
+    "codec_part",
     "compressor_id",
     "decode",
     "encode",

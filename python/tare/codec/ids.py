@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from tare.codec.route_ids import codec_part
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,15 +26,16 @@ _ID = re.compile(
 def split_id(text: str) -> tuple[str, str | None, dict[str, str], str | None]:
     """Split an id by the grammar alone: format, library, options, compressor with level.
 
-    Nothing is looked up, so ids of other languages' workers split too.
+    Names are not looked up, so ids of other languages' workers split too. The medium of a route id is
+    checked and left out: `Codec.parse` takes what `tare measure` recommends, as ``arrow:pyarrow@file``.
 
     Raises:
-        UsageError: Not an id.
+        UsageError: Not an id, or no such medium.
 
     >>> split_id("yaml:pyyaml,loader=c+zstd:9")
     ('yaml', 'pyyaml', {'loader': 'c'}, 'zstd:9')
     """
-    match = _ID.fullmatch(text)
+    match = _ID.fullmatch(codec_part(text))
     if match is None:
         raise UsageError(
             f"not a codec id: {text[:80]!r}; expected format[:library][,key=value]*[+compressor[:level][,key=value]*]"

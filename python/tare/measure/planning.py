@@ -51,9 +51,11 @@ def estimate(
         yield from _of_plan(plan, settings)
         return
     from tare.dataset import Dataset, open_dataset
+    from tare.measure.one_file import refuse_many
     from tare.measure.stages.fit import bound_bytes
     from tare.measure.supports import not_on, tried
 
+    refuse_many(data)
     dataset = (
         data
         if isinstance(data, Dataset)

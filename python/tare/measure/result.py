@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tare.errors import UsageError
+from tare.codec.route_ids import codec_part
+from tare.errors import MissingLibrary, UsageError
 from tare.measure.cases import case_key
 from tare.measure.record import MAX_BYTES, parse_record, write_record
+from tare.route import Route
 
 if TYPE_CHECKING:
-    from tare.route import Route
+    import pandas as pd
 
-__all__ = ["Recommendation", "Result", "load"]
+__all__ = ["Best", "Recommendation", "Result", "load"]
 
 _UNRANKED = ("unproven", "refused", "error", "timeout", "killed", "n/a", "pending")
 
@@ -53,17 +56,50 @@ class Recommendation:
     detail: Mapping[str, Any] | None = None
 
     @property
-    def route(self) -> Route:
-        """The recommended route, ready to write, read, send and receive.
+    def route(self) -> Best:
+        """The recommended route, ready to write, read, send and receive; it carries its confidence.
 
         Raises:
             UsageError: No route qualifies; the text says why.
         """
-        from tare.route import Route
-
         if not self.route_id:
             raise UsageError(self.sentence or f"no route qualifies for {self.profile}")
-        return Route(self.route_id)
+        return Best(self.route_id, recommendation=self)
+
+
+class Best(Route):
+    """A recommended route, and how sure the recommendation is.
+
+    Args:
+        text: Route id.
+        recommendation: What recommends it.
+
+    >>> best = Best("arrow:pyarrow@file", recommendation=Recommendation("cache", p_best=0.97))
+    >>> str(best), str(best.codec), best.confidence
+    ('arrow:pyarrow@file', 'arrow:pyarrow', 0.97)
+    """
+
+    __slots__ = ("recommendation",)
+
+    recommendation: Recommendation
+
+    def __init__(self, text: str, *, recommendation: Recommendation) -> None:
+        super().__init__(text)
+        object.__setattr__(self, "recommendation", recommendation)
+
+    def __repr__(self) -> str:
+        found = self.recommendation
+        return (
+            f"Best({str(self)!r}, use={found.profile!r}, confidence={self.confidence}, named={found.named})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Best, recommendation=self.recommendation), (str(self),)
+
+    @property
+    def confidence(self) -> float | None:
+        """Share of the draws in which it costs least, 0 to 1; None if it was measured alone."""
+        return self.recommendation.p_best
 
 
 class Result:
@@ -82,6 +118,51 @@ class Result:
     def __repr__(self) -> str:
         name = (self.record.get("dataset") or {}).get("name", "")
         return f"<Result of {name!r}: {len(self.cases)} cases>"
+
+    def __str__(self) -> str:
+        """What `tare measure` prints, without colours."""
+        from tare.report.terminal import render
+
+        return render(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The verdict and its table, for notebooks."""
+        from tare.report.html import fragment
+
+        return fragment(self)
+
+    def html(self, path: str | os.PathLike[str], *, use: str | None = None) -> Path:
+        """Write the report as one HTML file, as ``tare report --html`` does.
+
+        Args:
+            path: The file, replaced if it exists; folders are made.
+            use: Use that is shown first; by default the run's own.
+
+        Returns:
+            Where it is.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        from tare.atomic import make_folders, write_atomic
+        from tare.report.html import render
+
+        page = render(self, profile=use).encode()
+        make_folders(os.fspath(path))
+        write_atomic(path, page)
+        return Path(path)
+
+    def to_pandas(self, *, medium: str | None = None) -> pd.DataFrame:
+        """The rows of `table` as a data frame.
+
+        Raises:
+            MissingLibrary: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingLibrary("a data frame needs pandas. Install it with: pip install pandas") from error
+        return pd.DataFrame(self.table(medium=medium))
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | BinaryIO) -> Result:
@@ -143,8 +224,8 @@ class Result:
         return dict(self.record.get("fidelity") or {})
 
     @property
-    def best(self) -> Route:
-        """The recommended route for the run's own profile: ``recommend().route``.
+    def best(self) -> Best:
+        """The recommended route for the run's own use, with its confidence; of another use ``recommend(use).route``.
 
         Raises:
             UsageError: No route qualifies.
@@ -162,6 +243,7 @@ class Result:
         """
         found = [case for case in self.cases if case["key"] == key]
         if not found:
+            key = codec_part(key)
             worth = {"weigh": 0, "growth": 1, "screen": 2}
             named = [
                 case

@@ -15,9 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tare.codec.route_ids import codec_part, split_route
 from tare.errors import UsageError
 from tare.measure.cases import CONN, FACTORS, ONE_END
 from tare.measure.mains import shown_cases
+from tare.measure.one_file import refuse_many
 from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
 from tare.measure.stages.choose import BEATEN, asked_use, choose, per_call_ns, sure, unfit
@@ -95,7 +97,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     from tare.dataset import Dataset, open_dataset
     from tare.measure.result import Result
 
-    settings = replace(settings or Settings(), **options)
+    settings = without_media(replace(settings or Settings(), **options))
     check_settings(settings)
     wiring = Wiring(out, resume, on_progress, control or Control(), command, shared)
     if plan is not None:
@@ -111,6 +113,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     if isinstance(data, Dataset):
         dataset = data
     else:
+        refuse_many(data)
         dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(data, dataset))
@@ -130,6 +133,27 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
             record["interrupted"] = True
         finish(session, out)
     return Result(record)
+
+
+def without_media(settings: Settings) -> Settings:
+    """The settings with codec ids for route ids; media that ``codecs`` names are those to measure on.
+
+    Raises:
+        UsageError: A medium that does not exist.
+
+    >>> found = without_media(Settings(codecs=("arrow:pyarrow@file",), exclude=("orc@file",)))
+    >>> found.codecs, found.media, found.exclude
+    (('arrow:pyarrow',), ('file',), ('orc',))
+    """
+    routes = [split_route(text) for text in settings.codecs or ()]
+    named = tuple(dict.fromkeys(medium for _, medium, _ in routes if medium is not None))
+    return replace(
+        settings,
+        codecs=None if settings.codecs is None else tuple(codec for codec, _, _ in routes),
+        exclude=tuple(codec_part(text) for text in settings.exclude),
+        base=None if settings.base is None else codec_part(settings.base),
+        media=settings.media or named or None,
+    )
 
 
 def check_settings(settings: Settings) -> None:

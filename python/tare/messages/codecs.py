@@ -11,6 +11,7 @@ from tare.codec.codec import Codec
 from tare.codec.compressing import packed
 from tare.codec.ids import compressor_of, split_id
 from tare.codec.refusals import deeper_than
+from tare.codec.route_ids import codec_part
 from tare.errors import (
     CodecMismatch,
     DecodeError,
@@ -60,6 +61,7 @@ class MessageCodec:
         self.max_depth = max_depth
         self.compress_min = compress_min
         self._compressor: tuple[str, int | None, Any] | None = None
+        id = codec_part(id)
         format_id, _, _, compressor = split_id(id)
         self.plain: Codec | None = None
         if format_id in _BYTES:

@@ -50,7 +50,9 @@ def export(
     try:
         import vl_convert
     except ImportError as error:
-        raise MissingLibrary("charts as files need vl-convert-python: pip install 'tare[png]'") from error
+        raise MissingLibrary(
+            "charts as files need vl-convert-python: pip install vl-convert-python"
+        ) from error
     found = digest(result, profile=profile)
     data = chart_data(found)
     target = Path(folder)

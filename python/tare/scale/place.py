@@ -561,7 +561,7 @@ def _client(bucket: str, prefix: str, pid: int, said: tuple[tuple[str, str], ...
     try:
         from obstore.store import S3Store
     except ImportError as error:
-        raise MissingLibrary("s3:// needs obstore: pip install 'tare[s3]'") from error
+        raise MissingLibrary("s3:// needs obstore: pip install obstore") from error
     options: dict[str, Any] = {}
     endpoint = dict(said).get("AWS_ENDPOINT_URL_S3") or dict(said).get("AWS_ENDPOINT_URL")
     if endpoint:

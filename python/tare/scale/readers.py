@@ -176,8 +176,8 @@ def dask_dataframe(
     """
     from tare.frames import pandas_by_types
 
-    frames = _imported("dask.dataframe", "tare[dask]' 'dask[dataframe]")
-    utils = _imported("dask.dataframe.utils", "tare[dask]' 'dask[dataframe]")
+    frames = _imported("dask.dataframe", "dask[dataframe]")
+    utils = _imported("dask.dataframe.utils", "dask[dataframe]")
     units = units_of(paths, codec, split)
     first = read_unit(units[0])
     schema = first.schema.remove_metadata()
@@ -202,7 +202,7 @@ def dask_bag(paths: Paths, codec: str | None = None) -> Any:
     Raises:
         MissingLibrary: Dask is not installed.
     """
-    bag = _imported("dask.bag", "tare[dask]")
+    bag = _imported("dask.bag", "dask")
     return bag.from_sequence(units_of(paths, codec), partition_size=1).map(documents).flatten()
 
 
@@ -229,7 +229,7 @@ def ray_dataset(paths: Paths, codec: str | None = None, columns: list[str] | Non
     Raises:
         MissingLibrary: Ray is not installed.
     """
-    data = _imported("ray.data", "tare[ray]' 'ray[data]")
+    data = _imported("ray.data", "ray[data]")
     items = [{"unit": unit} for unit in units_of(paths, codec)]
     return data.from_items(items, override_num_blocks=len(items)).map_batches(
         _tables, batch_size=1, batch_format="pandas", fn_kwargs={"columns": columns}
@@ -267,8 +267,8 @@ def write_parts(
     """
     from tare.converting.naming import ending_of
 
-    dask = _imported("dask", "tare[dask]")
-    meta = _imported("dask.dataframe.utils", "tare[dask]' 'dask[dataframe]").make_meta(frame)
+    dask = _imported("dask", "dask")
+    meta = _imported("dask.dataframe.utils", "dask[dataframe]").make_meta(frame)
     counts = _only_counts(meta)
     ending, base = ending_of(to), folder_uri(destination)
     names = [f"part-{n:05}{ending}" for n in range(1, frame.npartitions + 1)]

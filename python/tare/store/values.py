@@ -93,6 +93,9 @@ def known_codec(id: str, *, allow_pickle: bool) -> tuple[str, Codec | None]:
     >>> known_codec("blit", allow_pickle=False), known_codec("json:orjson", allow_pickle=False)[0]
     (('blit', None), 'json:orjson')
     """
+    from tare.codec.route_ids import codec_part
+
+    id = codec_part(id)
     if id in ("raw", "arrow:pandas", "blit:values"):
         return id, None
     from tare.codec import Codec

@@ -185,3 +185,71 @@ def test_a_refused_value_is_named_by_its_pointer(target, document, said, tmp_pat
     assert said in done.stderr
     assert b"Choose another --codec" in done.stderr
     assert not (tmp_path / target).exists()
+
+
+def test_a_recommended_route_can_be_pasted(tmp_path):
+    """Its codec is used; an unknown medium is refused with those there are."""
+    (tmp_path / "a.csv").write_bytes(b"a,b\n1,x\n")
+    done = invoke_bytes("convert", "a.csv", "b", "--codec", "arrow:pyarrow@file,sync=fsync", cwd=tmp_path)
+    assert (0, b"") == (done.returncode, done.stdout)
+    assert {"a": [1], "b": ["x"]} == tare.read(tmp_path / "b").to_pydict()
+    done = invoke_bytes("convert", "a.csv", "c", "--to", "arrow:pyarrow@flie", cwd=tmp_path)
+    assert 2 == done.returncode
+    assert b"there is no medium 'flie'; did you mean file?" in done.stderr
+    assert b"memory, file, conn" in done.stderr
+    many = ("convert", "a.csv", "out/", "--to", "parquet:pyarrow@file", "--jobs", "1", "--dry-run", "--json")
+    done = invoke_bytes(*many, cwd=tmp_path)
+    assert "parquet:pyarrow" == json.loads(done.stdout)["write"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "warning"),
+    [
+        ("y.parquet", ("--to", "json"), "the ending means parquet, but --to asks for json: json"),
+        (
+            "y.parquet",
+            ("--codec", "csv+zstd"),
+            "the ending means parquet, but --codec asks for csv+zstd: csv",
+        ),
+        ("y.json.zst", ("--to", "json"), "the ending means json+zstd, but --to asks for json: json"),
+        ("y.csv", ("--to", "csv+gzip"), "the ending means csv, not compressed, but --to asks for csv+gzip"),
+        ("y.csv", ("--compressor", "gzip"), "means csv, not compressed, but --compressor makes it csv"),
+        ("y.tsv", ("--to", "csv"), "the ending means csv,delimiter=tab, but --to asks for csv: csv"),
+        ("y.parquet", ("--codec", "parquet:pyarrow@file"), ""),
+        ("y.json.gz", ("--to", "json+gzip:9"), ""),
+        ("y.rds", ("--to", "rds"), ""),
+        ("y.rds", ("--to", "rds+zstd"), ""),
+        ("y.feather", ("--to", "arrow"), ""),
+        ("y", ("--to", "json"), ""),
+    ],
+)
+def test_an_ending_that_says_otherwise_is_warned_of(name, options, warning, tmp_path):
+    """Both are named, and what is written; it is written all the same."""
+    (tmp_path / "x.csv").write_bytes(b"a\n1\n")
+    done = invoke_bytes("convert", "x.csv", name, *options, cwd=tmp_path)
+    assert (0, b"") == (done.returncode, done.stdout)
+    assert (tmp_path / name).exists()
+    lines = [line for line in done.stderr.decode().splitlines() if line.startswith("warning")]
+    assert bool(warning) == bool(lines), lines
+    if warning:
+        assert f"warning: {name}: " in lines[0]
+        assert warning in lines[0]
+        assert lines[0].endswith(" is written")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("convert", "x.csv", "y.parqet"), "y.parqet: the ending names no format (did you mean .parquet?)."),
+        (("convert", "x.csv", "y.foo"), "y.foo: the ending names no format. Say"),
+        (("mesure", "x.csv"), "No such command 'mesure'. Did you mean measure?"),
+        (("x.csv",), "No such command 'x.csv'. Did you mean: tare measure x.csv"),
+        (("zzz",), "No such command 'zzz'. 'tare --help' lists them."),
+    ],
+)
+def test_typos_get_a_suggestion(arguments, message, tmp_path):
+    """What was meant, as far as it can be told; exit code 2."""
+    (tmp_path / "x.csv").write_bytes(b"a\n1\n")
+    done = invoke_bytes(*arguments, cwd=tmp_path)
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert message in done.stderr.decode()

@@ -108,11 +108,11 @@ def need_command(*names: str) -> str:
 def need_script(name: str) -> str:
     """Require a program that a Python package brings, beside the interpreter or on the path; its path."""
     found = shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
-    need(found, f"the command {name} is not installed: pip install 'tare[test]'")
+    need(found, f"the command {name} is not installed: pip install '.[test]'")
     return str(found)
 
 
-def need_module(name: str, install: str = "pip install 'tare[all,test]'") -> ModuleType:
+def need_module(name: str, install: str = "pip install '.[all,test]'") -> ModuleType:
     """Require a Python module, imported with whatever it needs itself."""
     try:
         return importlib.import_module(name)

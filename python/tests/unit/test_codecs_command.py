@@ -133,12 +133,12 @@ def test_json_holds_everything() -> None:
     assert {"default": 5, "choices": [0, 1, 2, 3, 4, 5]} == {
         key: pickle["options"]["protocol"][key] for key in ("default", "choices")
     }
-    assert "pip install 'tare[documents]'" == entries["json:ujson"]["install"]
+    assert "pip install ujson" == entries["json:ujson"]["install"]
     assert {"document": "python", "table": "records"} == entries["json:orjson"]["kinds"]
 
 
 def test_missing_prints_each_install_line_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """--missing prints one line per extra that lacks something, and says so on stderr if nothing lacks."""
+    """--missing prints one command for all that pip installs, and says so on stderr if nothing lacks."""
     for peer in PEERS:
         need(peer.installed, f"{peer.name} is not installed: {peer.install_line}")
     json_format = formats.get("json")
@@ -147,8 +147,9 @@ def test_missing_prints_each_install_line_once(monkeypatch: pytest.MonkeyPatch) 
         for library in json_format.libraries
     )
     monkeypatch.setattr(formats, "FORMATS", (replace(json_format, libraries=gone),), raising=False)
-    assert "pip install 'tare[documents]'\n" == run("--missing")
-    assert "not installed: pip install 'tare[documents]'" in run()
+    names = [library.distribution for library in gone if library.extra]
+    assert f"pip install {' '.join(names)}\n" == run("--missing")
+    assert "not installed: pip install ujson" in run()
     monkeypatch.setattr(formats, "FORMATS", (json_format,), raising=False)
     here = replace(json_format, libraries=json_format.libraries[:1])  # of Python itself: never missing
     monkeypatch.setattr(formats, "FORMATS", (here,), raising=False)

@@ -126,18 +126,18 @@ def test_damage_is_an_error_of_ours(id: str) -> None:
 
 def test_what_is_missing_is_named_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row of the plan, an explicit --codec, a call and the listing all give the install line."""
-    line = "pip install 'tare[compress]'"
+    line = "pip install zstandard"
     monkeypatch.setattr(
         peers, "PEERS", tuple(replace(one, modules=("no_such_module_of_any_kind",)) for one in peers.PEERS)
     )
     id = "arrow:pyarrow+zstd:3,library=zstandard"
     assert f"not installed: {line}" == supports({"codec": id, "medium": "memory"})
-    with pytest.raises(MissingLibrary, match=r"tare\[compress\]"):
+    with pytest.raises(MissingLibrary, match=line):
         asked_for([id], [])
     with pytest.raises(MissingLibrary, match="zstandard is not installed"):
         Codec.parse(id).encode(doubles(1))
     shown = CliRunner().invoke(codecs_command, ["--missing"], catch_exceptions=False, standalone_mode=False)
-    assert line in shown.stdout.splitlines()
+    assert "zstandard" in shown.stdout.split()
 
 
 def test_threads_are_of_the_medium() -> None:

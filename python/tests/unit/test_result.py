@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import io
 import pickle
@@ -12,11 +13,13 @@ from typing import Any
 import pytest
 from support import synthetic_records
 
-from tare import measure
+from tare import Route, measure
 from tare.errors import NotTrusted, RecordError, UsageError
 from tare.measure.journal import Journal
 from tare.measure.record import encode_record, parse_record
 from tare.measure.result import Result, load
+from tare.report import terminal
+from tare.report.html import render as render_html
 
 
 @lru_cache
@@ -188,3 +191,61 @@ def test_growth_pareto_and_crossings_are_there() -> None:
     assert {case["status"] for case in result.pareto()} <= {"ok"}
     assert all({"a", "b", "v_bytes_s"} <= set(row) for row in result.crossings())
     assert set(result.fidelity) == {"probes", "own"}
+
+
+def test_best_carries_its_confidence() -> None:
+    """The route of the run's own use, or of another, with what recommends it; it is a route like any."""
+    result = Result(record())
+    best, archive = result.best, result.recommend("archive").route
+    assert isinstance(best, Route)
+    assert Route(str(best)) == best
+    assert best.confidence == result.recommend().p_best
+    assert 0.5 < best.confidence <= 1
+    assert ("cache", "archive") == (best.recommendation.profile, archive.recommendation.profile)
+    assert "Best('arrow:pyarrow@file', use='cache', confidence=" in repr(best)
+    again = pickle.loads(pickle.dumps(best))
+    assert (best, best.recommendation) == (again, again.recommendation)
+
+
+def test_a_result_prints_as_the_terminal_shows_it() -> None:
+    """Plain text, word for word; `repr` stays a line."""
+    result = Result(record())
+    assert f"{result}\n" == terminal.render(result)
+    assert "\x1b" not in str(result)
+    assert 1 == len(repr(result).splitlines())
+
+
+def test_a_notebook_shows_the_verdict_and_the_table() -> None:
+    """As the report has them: no script, nothing from the network, hostile names as text."""
+    made = copy.deepcopy(record())
+    made["dataset"]["name"] = "<script>alert(1)</script>.csv"
+    shown = Result(made)._repr_html_()
+    assert "<script" not in shown
+    assert "http" not in shown
+    assert "Use <code>arrow:<wbr>pyarrow<wbr>@file</code>" in shown
+    assert "parquet:<wbr>pyarrow" in shown
+    assert 1 == shown.count("<table>")
+    assert "yaml" not in shown.partition("<table>")[2]  # without a figure: the report has it
+    assert len(shown) < 10_000
+
+
+def test_a_result_without_figures_can_be_shown() -> None:
+    """It says that there is no verdict."""
+    nothing = Result({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})
+    assert "No route for cache" in nothing._repr_html_() + str(nothing)
+    assert nothing.to_pandas().empty
+    assert str(Result({"cases": []})) is not None
+
+
+def test_the_table_is_a_data_frame(tmp_path: Path) -> None:
+    """A row of `table` each."""
+    result = Result(record())
+    frame = result.to_pandas(medium="file")
+    assert [row["codec"] for row in result.table(medium="file")] == list(frame["codec"])
+
+
+def test_the_report_is_written(tmp_path: Path) -> None:
+    """The very page of the command, in a folder that is made."""
+    result = Result(record())
+    path = result.html(tmp_path / "new" / "report.html", use="archive")
+    assert render_html(result, profile="archive") == path.read_text("utf-8")

@@ -10,7 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["render"]
+__all__ = ["fragment", "render"]
+
+# What a notebook's own style does not give: `report.css` is for a page, and would reach out of a cell.
+_CELL = (
+    ".tare-result .unseen{display:none}.tare-result td,.tare-result th{text-align:right;padding:.1em .5em}"
+    ".tare-result td:not(.t){white-space:nowrap}.tare-result .t,.tare-result p{text-align:left}.tare-result .soft,.tare-result small{opacity:.7;font-weight:400}"
+    ".tare-result h3{margin:.6em 0 .2em;font-size:1em}.tare-result .scroll{overflow-x:auto}"
+)
 
 
 def render(result: Any, *, profile: str | None = None) -> str:
@@ -23,3 +30,28 @@ def render(result: Any, *, profile: str | None = None) -> str:
     from tare.report.html.page import page
 
     return page(result, profile=profile)
+
+
+def fragment(result: Any, *, profile: str | None = None) -> str:
+    """The verdict and its table as a part of a page, for a notebook's cell: no script, no colours of its own.
+
+    Args:
+        result: A Result, or a record as a dict.
+        profile: Profile of the verdict; the record's headline by default.
+    """
+    from tare.report import words
+    from tare.report.charts import featured
+    from tare.report.digest import digest
+    from tare.report.html.markup import esc, inline_code
+    from tare.report.html.tables import comparison
+
+    found = digest(result, profile=profile)
+    said = words.headline(found)
+    slots = {name: place for place, name in enumerate(featured(found))}
+    lines = [esc(words.dataset_line(found)), f"<b>{inline_code(said['sentence'] or 'No verdict yet.')}</b>"]
+    lines += [esc(line) for line in (words.partial_line(found), words.trust_line(said)) if line]
+    table = comparison(found, 0, slots, others=False) if found.grids else ""
+    return (
+        f'<div class="tare-result"><style>{_CELL}</style>'
+        f"{''.join(f'<p>{line}</p>' for line in lines)}{table}</div>"
+    )

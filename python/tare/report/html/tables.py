@@ -15,8 +15,8 @@ __all__ = ["comparison", "data_table"]
 _FAILED = ("refused", "error", "timeout", "killed", "unproven")
 
 
-def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
-    """Every codec of a grid: figures where it has them, else the reason."""
+def comparison(found: Digest, place: int, slots: dict[str, int], *, others: bool = True) -> str:
+    """Every codec of a grid: figures where it has them, else, unless ``others`` is False, the reason."""
     grid = found.grids[place]
     slowest = max((row.total.ratio or 0 for row in grid.rows if row.timed), default=0)
     heads: list[Cell] = [
@@ -62,7 +62,7 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
     )
     return (
         f'<div class="grid" data-grid="{place}"><h3>{esc(grid.title)} <small>{esc(words.share_line(grid))}</small></h3>'
-        f"{table if timed else ''}{_notes(grid)}{_others(grid, slots)}</div>"
+        f"{table if timed else ''}{_notes(grid)}{_others(grid, slots) if others else ''}</div>"
     )
 
 

@@ -148,7 +148,7 @@ class DaskEngine(Engine):
         try:
             distributed: Any = importlib.import_module("distributed")
         except ImportError as error:
-            raise EngineMissing("--executor dask needs distributed: pip install 'tare[dask]'") from error
+            raise EngineMissing("--executor dask needs distributed: pip install distributed") from error
         self.name = "dask"
         self._own: Cluster | None = None
         given: dict[str, Any] = {}

@@ -39,7 +39,7 @@ class RayEngine(Engine):
         try:
             ray: Any = importlib.import_module("ray")
         except ImportError as error:
-            raise EngineMissing("--executor ray needs ray: pip install 'tare[ray]'") from error
+            raise EngineMissing("--executor ray needs ray: pip install 'ray[client]'") from error
         self.name = "ray"
         self._ray = ray
         limits = {"env_vars": dict.fromkeys(THREADS, "1")}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tare._version import __version__
-from tare.codec import Codec
+from tare.codec import Codec, codec_part
 from tare.converting.naming import ending_of, stem_of
 from tare.datasets.source import printable
 from tare.errors import TareError, UsageError
@@ -119,6 +119,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     """
     base = folder_uri(destination)
     given = listed(sources)
+    to = codec_part(to)
     ending = ending_of(to)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
     before = len(left)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tare._version import __version__
+from tare.codec import codec_part
 from tare.datasets.source import printable
 from tare.errors import UsageError
 from tare.scale.left import check_some
@@ -125,6 +126,7 @@ def plan_measure(
     from tare.scale.planning.convert import kept_plan, named
 
     check_settings(Settings(time_s=seconds))
+    codecs = [codec_part(codec) for codec in codecs]
     for codec in codecs:
         check_id(codec)
     base = folder_uri(destination)
