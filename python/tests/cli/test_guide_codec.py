@@ -22,7 +22,9 @@ def test_add_a_codec(root: Path, tmp_path: Path) -> None:
     need_command("sed")
     folder = tmp_path / "work"
     folder.mkdir()
-    said = run_guide(root, "add-a-codec.md", tmp_path, folder, least=2, changes={"--time 10": "--time 0 --quick"})
+    said = run_guide(
+        root, "add-a-codec.md", tmp_path, folder, least=2, changes={"--time 10": "--time 0 --quick"}
+    )
     assert " 0 failed" in said, said
     assert said.count("v8:node-zlib") >= 2, said
     record = Result.load(folder / "zlib.tare.json").record
