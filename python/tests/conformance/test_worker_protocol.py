@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import select
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Any
 
 import pytest
 from support.capabilities import need_language, need_linux, need_worker_codec
+from support.raw_worker import Raw
 from support.shared_workers import in_one_process, shared_worker
 from support.worker_requests import DEADLINE_S, ask, load_document, worker_command
 
@@ -119,44 +118,6 @@ def error_of(worker: Worker, op: str, **fields: Any) -> WorkerError:
     with pytest.raises(WorkerError) as caught:
         ask(worker, op, **fields)
     return caught.value
-
-
-class Raw:
-    """A worker without a driver: what really goes over the pipes."""
-
-    def __init__(self, command: tuple[str, ...]) -> None:
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
-        )
-        self.pending = b""
-
-    def write(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[self.process.stdin.write(view) :]
-
-    def reply(self) -> dict[str, Any]:
-        while b"\n" not in self.pending:
-            assert select.select([self.process.stdout], [], [], DEADLINE_S)[0], "no reply"
-            data = os.read(self.process.stdout.fileno(), 1 << 16)
-            assert data, "the worker ended instead of replying"
-            self.pending += data
-        line, _, self.pending = self.pending.partition(b"\n")
-        return json.loads(line)
-
-    def end(self) -> int:
-        self.process.stdin.close()
-        code = self.process.wait(DEADLINE_S)
-        assert self.pending + self.process.stdout.read() == b""
-        self.process.stdout.close()
-        return code
-
-    def stop(self) -> None:
-        """End the process at once."""
-        self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
