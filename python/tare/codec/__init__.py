@@ -9,8 +9,9 @@ outside ``A-Z a-z 0-9 . _ -`` in a value are written ``%XX``.
 
 from __future__ import annotations
 
+from tare.codec.by_id import decode, encode
 from tare.codec.choice import candidates
-from tare.codec.codec import Codec, decode, encode
+from tare.codec.codec import Codec
 from tare.codec.compressing import Counted, compressor_id, packed, unpacked
 from tare.codec.ids import split_id
 from tare.codec.threads import set_threads, thread_environment

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from tare.formats.base import Buffer, Format, Library, Stream
+from tare.formats.base import Buffer, Format, Library, Stream, bound
 from tare.formats.scalars import DEFAULT, NATIVE, ORIENT, ROWS_AS_TEXT, as_text, parts_of
 
 __all__ = ["FORMAT"]
 
 
-def _encode(obj: Any, *, default: str, orient: str) -> bytes:
+def _bind_encode(*, default: str, orient: str) -> Callable[[Any], bytes]:
     import cbor2
 
-    return cbor2.dumps(obj, **_hooks(default))
+    return partial(cbor2.dumps, **_hooks(default)) if default == "text" else cbor2.dumps
 
 
-def _decode(data: Buffer, *, default: str, orient: str) -> Any:
+def _bind_decode(**options: Any) -> Callable[[Buffer], Any]:
     import cbor2
 
-    return cbor2.loads(data)
+    return cbor2.loads
 
 
 def _hooks(default: str) -> dict[str, Any]:
@@ -86,8 +87,7 @@ FORMAT = Format(
         Library(
             name="cbor2",
             native=NATIVE,
-            encode=_encode,
-            decode=_decode,
+            **bound(_bind_encode, _bind_decode),
             modules=("cbor2",),
             distribution="cbor2",
             extra="documents",

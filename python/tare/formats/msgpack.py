@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from tare.formats.base import Buffer, Format, Library, Option, Stream
+from tare.formats.base import Buffer, Format, Library, Option, Stream, bound
 from tare.formats.scalars import (
     BOTH_ORIENTS,
     DEFAULT,
@@ -28,24 +29,36 @@ _DATETIME = Option(
 _IMPL = Option("c", ("c", "python"), "Which of its two implementations runs.")
 
 
-def _encode_msgpack(obj: Any, *, datetime: bool, default: str, impl: str, orient: str) -> bytes:
-    return bytes(_packer(datetime, default, impl).pack(obj))
+def _bind_msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> Callable[[Any], bytes]:
+    if impl == "c":
+        import msgpack
+
+        pack: Callable[..., bytes] = msgpack.packb  # a packer of its own for each value, as threads need it
+        if not datetime and default == "refuse":
+            return pack
+        return partial(pack, datetime=datetime, default=hook(default))
+    return lambda obj: bytes(_packer(datetime, default, impl).pack(obj))
 
 
-def _decode_msgpack(data: Buffer, *, datetime: bool, default: str, impl: str, orient: str) -> Any:
+def _bound_msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> Callable[[Buffer], Any]:
     timestamp = 3 if datetime else 0
     if impl == "c":
         import msgpack
 
-        return msgpack.unpackb(data, timestamp=timestamp, strict_map_key=False)
+        return partial(msgpack.unpackb, timestamp=timestamp, strict_map_key=False)
     from msgpack.fallback import Unpacker
 
-    unpacker = Unpacker(None, timestamp=timestamp, strict_map_key=False, max_buffer_size=max(len(data), 1))
-    unpacker.feed(data)
-    value = unpacker.unpack()
-    if unpacker.tell() != len(data):
-        raise ValueError(f"{len(data) - unpacker.tell()} bytes follow the value")
-    return value
+    def decode(data: Buffer) -> Any:
+        unpacker = Unpacker(
+            None, timestamp=timestamp, strict_map_key=False, max_buffer_size=max(len(data), 1)
+        )
+        unpacker.feed(data)
+        value = unpacker.unpack()
+        if unpacker.tell() != len(data):
+            raise ValueError(f"{len(data) - unpacker.tell()} bytes follow the value")
+        return value
+
+    return decode
 
 
 def _path_msgpack(data: Buffer, steps: list[str], *, datetime: bool, impl: str, **options: Any) -> Any:
@@ -99,30 +112,34 @@ def _read_msgpack(file: BinaryIO, *, datetime: bool, default: str, impl: str, or
     yield from Unpacker(file, timestamp=3 if datetime else 0, strict_map_key=False)
 
 
-def _encode_msgspec(obj: Any, *, default: str, orient: str) -> bytes:
+def _bind_msgspec(*, default: str, orient: str) -> Callable[[Any], bytes]:
     import msgspec
 
-    return msgspec.msgpack.encode(obj, enc_hook=hook(default))
+    encode = msgspec.msgpack.encode
+    return encode if default == "refuse" else partial(encode, enc_hook=hook(default))
 
 
-def _decode_msgspec(data: Buffer, *, default: str, orient: str) -> Any:
+def _bound_msgspec(**options: Any) -> Callable[[Buffer], Any]:
     import msgspec
 
-    return msgspec.msgpack.decode(data)
+    return msgspec.msgpack.decode
 
 
-def _encode_ormsgpack(obj: Any, *, default: str, non_str_keys: bool, orient: str) -> bytes:
+def _bind_ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> Callable[[Any], bytes]:
     import ormsgpack
 
+    if not non_str_keys and default == "refuse":
+        return ormsgpack.packb
     option = ormsgpack.OPT_NON_STR_KEYS if non_str_keys else None
-    return ormsgpack.packb(obj, default=hook(default), option=option)
+    return partial(ormsgpack.packb, default=hook(default), option=option)
 
 
-def _decode_ormsgpack(data: Buffer, *, default: str, non_str_keys: bool, orient: str) -> Any:
+def _bound_ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> Callable[[Buffer], Any]:
     import ormsgpack
 
-    option = ormsgpack.OPT_NON_STR_KEYS if non_str_keys else None
-    return ormsgpack.unpackb(data, option=option)
+    if not non_str_keys:
+        return ormsgpack.unpackb
+    return partial(ormsgpack.unpackb, option=ormsgpack.OPT_NON_STR_KEYS)
 
 
 FORMAT = Format(
@@ -136,8 +153,7 @@ FORMAT = Format(
         Library(
             name="msgpack",
             native=NATIVE,
-            encode=_encode_msgpack,
-            decode=_decode_msgpack,
+            **bound(_bind_msgpack, _bound_msgpack),
             modules=("msgpack",),
             distribution="msgpack",
             extra="documents",
@@ -149,8 +165,7 @@ FORMAT = Format(
         Library(
             name="msgspec",
             native=NATIVE,
-            encode=_encode_msgspec,
-            decode=_decode_msgspec,
+            **bound(_bind_msgspec, _bound_msgspec),
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT},
@@ -160,8 +175,7 @@ FORMAT = Format(
         Library(
             name="ormsgpack",
             native=NATIVE,
-            encode=_encode_ormsgpack,
-            decode=_decode_ormsgpack,
+            **bound(_bind_ormsgpack, _bound_ormsgpack),
             modules=("ormsgpack",),
             distribution="ormsgpack",
             extra="documents",
