@@ -41,6 +41,9 @@ def shallow(codec: Codec, limit: int, call: Callable[..., Any]) -> Callable[...,
 
     Every value is walked, in time proportional to its size: so it is when the codec is measured. What msgspec
     takes is not deep, and it walks ten times as fast; what it refuses is walked here.
+
+    Raises:
+        Limit: By the call: the value is nested deeper than ``limit``.
     """
     if not _COUNTS_LEVELS:
         proof = None
@@ -67,7 +70,11 @@ def shallow(codec: Codec, limit: int, call: Callable[..., Any]) -> Callable[...,
 def shallow_bytes(
     codec: Codec, limit: int, depth: Callable[[Buffer, int], int], call: Callable[[Buffer], Any]
 ) -> Callable[[Buffer], Any]:
-    """Returns a call that refuses bytes nested deeper than its library survives, as `shallow`."""
+    """Returns a call that refuses bytes nested deeper than its library survives, as `shallow`.
+
+    Raises:
+        Limit: By the call: the bytes are nested deeper than ``limit``.
+    """
 
     def guarded(data: Buffer) -> Any:
         if depth(data, limit) > limit:

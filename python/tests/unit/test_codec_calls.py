@@ -288,7 +288,7 @@ def shapes(levels: int) -> Iterator[Any]:
     yield cycle
 
 
-@pytest.mark.parametrize("id", ["cbor:cbor2", "fory:pyfory", "yaml:pyyaml,loader=c"])
+@pytest.mark.parametrize("id", ["cbor:cbor2", "fory:pyfory", "sqlitejsonb", "yaml:pyyaml,loader=c"])
 def test_depth_is_a_part_of_the_call_that_is_measured(id: str) -> None:
     """Where deep values would crash a library, the measured call refuses them, and so does writing."""
     codec = need_codec(id)
