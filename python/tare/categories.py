@@ -497,7 +497,7 @@ def _unified(table: pa.Table, which: Any) -> pa.Table:
     import pyarrow as pa
 
     for at, field in enumerate(table.schema):
-        if not which(field.type) or table.column(at).num_chunks < 2:
+        if table.column(at).num_chunks < 2 or not which(field.type):
             continue
         try:
             chunks = same_levels(table.column(at).chunks)

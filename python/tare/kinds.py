@@ -23,18 +23,20 @@ and all-null columns; ``polars`` has one time type (ns) and no seconds;
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import EncodeError, Unsupported, UsageError
 from tare.frames import rows_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import pyarrow as pa
 
 __all__ = [
     "MEMORY_KINDS",
+    "class_kind",
     "column_of",
     "convert",
     "count_items",
@@ -56,12 +58,13 @@ _TABLES = {
 def kind_of(obj: object) -> str:
     """Whether a value is a ``table`` (Arrow, pandas, polars) or a ``document`` (anything else).
 
-    A list of dicts is a document: what makes it a table is the caller's wish.
+    A list of dicts is a document: what makes it a table is the caller's wish. The type alone decides, at
+    a cost that does not depend on the value.
 
     >>> kind_of([{"a": 1}, {"a": 2}])
     'document'
     """
-    return "table" if _library_kind(obj) else "document"
+    return "table" if class_kind(type(obj)) else "document"
 
 
 def memory_kind(obj: object) -> str:
@@ -70,7 +73,7 @@ def memory_kind(obj: object) -> str:
     >>> memory_kind([{"a": 1}, {"a": 2}]), memory_kind({"a": [1, 2]}), memory_kind([1, 2])
     ('records', 'columns', 'python')
     """
-    if kind := _library_kind(obj):
+    if kind := class_kind(type(obj)):
         return kind
     if isinstance(obj, list) and obj and isinstance(obj[0], dict) and obj[0]:
         names = obj[0].keys()
@@ -99,7 +102,7 @@ def convert(obj: Any, to: str) -> Any:
     """
     if to not in MEMORY_KINDS[1:-1]:
         raise UsageError(f"there is no table kind {to!r}; there are {', '.join(MEMORY_KINDS[1:-1])}")
-    now = _library_kind(obj) or (
+    now = class_kind(type(obj)) or (
         "records" if isinstance(obj, list) else "columns" if isinstance(obj, dict) else ""
     )
     if now == to:
@@ -137,7 +140,7 @@ def resident_bytes(obj: object) -> int:
     >>> resident_bytes([1.5] * 1000) > 8000
     True
     """
-    kind = _library_kind(obj)
+    kind = class_kind(type(obj))
     if kind == "arrow":
         return int(obj.nbytes)  # type: ignore[attr-defined]
     if kind == "pandas":
@@ -147,13 +150,20 @@ def resident_bytes(obj: object) -> int:
     return _walk_bytes(obj)
 
 
-def _library_kind(obj: object) -> str:
-    """The kind by the class's home, so that no library is imported to ask."""
-    for cls in type(obj).__mro__:
-        kind = _TABLES.get((cls.__module__.partition(".")[0], cls.__name__))
+def _class_kind(cls: type) -> str:
+    """Returns the in-memory kind of tables of a class, or an empty text: no library is imported to ask.
+
+    >>> _class_kind(dict)
+    ''
+    """
+    for one in cls.__mro__:
+        kind = _TABLES.get((one.__module__.partition(".")[0], one.__name__))
         if kind:
             return kind
     return ""
+
+
+class_kind: Callable[[type], str] = lru_cache(maxsize=256)(_class_kind)
 
 
 def _walk_bytes(obj: object) -> int:

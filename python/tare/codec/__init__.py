@@ -10,8 +10,9 @@ The medium of a route id (``@file``) may follow and is left out.
 
 from __future__ import annotations
 
+from tare.codec.by_id import decode, encode
 from tare.codec.choice import candidates
-from tare.codec.codec import Codec, decode, encode
+from tare.codec.codec import Codec
 from tare.codec.compressing import Counted, compressor_id, packed, unpacked
 from tare.codec.ids import split_id
 from tare.codec.route_ids import codec_part

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from tare import formats, kinds
-from tare.codec.compressing import Counted, compressor_id, packed, packing, peer_of, unpacked, unpacking
+from tare.codec.bound import Encoders, shallow, shallow_bytes
+from tare.codec.compressing import Counted, compressor_id, packer, packing, peer_of, unpacked, unpacking
 from tare.codec.ids import compressor_of, settings_of, split_id, unknown
-from tare.codec.refusals import deeper_than, mapped, too_deep
+from tare.codec.refusals import PASSED, mapped, ours
 from tare.errors import EncodeError, Limit, Malformed, NotTrusted, Truncated, Unsupported, UsageError
 from tare.formats.base import spell
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tare.codec.peers import Peer
     from tare.formats.base import Buffer, Format, Library, Stream
 
-__all__ = ["Codec", "decode", "encode"]
+__all__ = ["Codec"]
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,12 @@ class Codec:
         )
         return (1, "all") if parallel else self.library.threads
 
+    @cached_property
+    def thread_knob(self) -> Callable[[int | None], int | None] | None:
+        """What sets how many threads the library uses; None if it has no such thing, or is not installed."""
+        library = self.library
+        return library.set_threads if library.set_threads is not None and library.installed else None
+
     @property
     def options(self) -> dict[str, Any]:
         """Every option of the library with its value; defaults that depend on others are filled in.
@@ -227,29 +234,46 @@ class Codec:
         return native
 
     def encoder(self, kind: str) -> Callable[[Any], Buffer]:
-        """What measuring times: encodes a value of the native kind, options bound, errors as they come.
+        """Returns the call that runs and that measuring times: encodes a value of the native kind.
+
+        Options are resolved, and errors come as the library raises them. It is the library's own function
+        where that can be; values that could overflow its stack are looked at for their depth first.
 
         Raises:
             MissingLibrary: The library is not installed.
             Unsupported: The codec does not hold that kind, or the library only reads.
         """
-        return self._encoder(kind, self.library.encode)
+        return self._packed(self._plain_encoder(kind))
 
-    def _encoder(self, kind: str, function: Callable[..., Buffer]) -> Callable[[Any], Buffer]:
-        encode = self._plain_encoder(kind, function)
+    def _packed(self, encode: Callable[[Any], Buffer]) -> Callable[[Any], Buffer]:
         if self.compressor is None:
             return encode
-        name, level, settings = self.compressor, self.level, self.compressor_settings
-        return lambda obj: packed(encode(obj), name, level, settings)
+        pack = packer(self.compressor, self.level, self.compressor_settings)
+        return lambda obj: pack(encode(obj))
 
-    def _plain_encoder(self, kind: str, function: Callable[..., Buffer]) -> Callable[[Any], Buffer]:
+    def _plain_encoder(
+        self, kind: str, function: Callable[..., Buffer] | None = None
+    ) -> Callable[[Any], Buffer]:
+        """The call of the library, or of another function of it, with options bound and depth looked at."""
+        library = self.library
         self.native(kind)
         self.require()
-        if not self.library.writes:
+        if not library.writes:
             raise Unsupported(f"{self} only reads", format=self.format_id)
-        if self.library.calls is not None and function is self.library.encode:
-            return self.library.calls(**self.options)[0]
-        return partial(function, **self.options)
+        encode = library.encoder(self.options) if function is None else partial(function, **self.options)
+        limit = self._depth_limit(kind)
+        return encode if limit is None else shallow(self, limit, encode)
+
+    def _in_parts(self, kind: str) -> Callable[..., None] | None:
+        """The library's writing in parts, as `_plain_encoder`; None if it has none."""
+        if self.library.write is None:
+            return None
+        write, limit = partial(self.library.write, **self.options), self._depth_limit(kind)
+        return write if limit is None else shallow(self, limit, write)
+
+    def _depth_limit(self, kind: str) -> int | None:
+        """The deepest nesting of a value; None where the library refuses what is deeper, or tables are flat."""
+        return self.library.max_depth if kind == "document" else None
 
     def writer(self, kind: str) -> Callable[[Any, BinaryIO], None]:
         """What measuring times: encodes a value of the native kind into a file, compressed on its way.
@@ -262,14 +286,13 @@ class Codec:
             Unsupported: The codec does not hold that kind, or the library only reads.
         """
         # An unbuffered file may take less than it is given: whoever opens one wraps it in `Counted`.
-        encode, options = self._plain_encoder(kind, self.library.encode), self.options
+        encode, in_parts = self._plain_encoder(kind), self._in_parts(kind)
         name, level, settings = self.compressor, self.level, self.compressor_settings
-        in_parts = self.library.write
 
         def write(obj: Any, file: BinaryIO) -> None:
             if in_parts is not None and name is not None:
                 with packing(file, name, level, settings) as out:
-                    in_parts(obj, out, **options)
+                    in_parts(obj, out)
                 return
             data = encode(obj)
             if name is None:
@@ -302,7 +325,7 @@ class Codec:
         return read
 
     def decoder(self, kind: str) -> Callable[[Buffer], Any]:
-        """What measuring times: decodes to the native kind; no check of trust, size or depth.
+        """Returns the call that measuring times, and that runs with ``trust=True``: decodes to the native kind.
 
         Raises:
             MissingLibrary: The library is not installed.
@@ -310,17 +333,21 @@ class Codec:
         """
         self.native(kind)
         self.require()
-        if self.library.calls is not None:
-            decode = self.library.calls(**self.options)[1]
-        else:
-            decode = partial(self.library.decode, **self.options)
+        decode = self._plain_decoder()
         if self.compressor is None:
             return decode
         name, settings = self.compressor, self.compressor_settings
         return lambda data: decode(unpacked(data, name, None, settings))
 
+    def _plain_decoder(self) -> Callable[[Buffer], Any]:
+        decode, depth, limit = self.library.decoder(self.options), self.format.depth, self.library.max_depth
+        return decode if limit is None or depth is None else shallow_bytes(self, limit, depth, decode)
+
     def encode(self, obj: Any) -> bytes:
         """Encode a document or a table of any in-memory kind.
+
+        It is the call that was measured: less than a microsecond is added, whatever the size of the value.
+        A table of another kind than the library's own is converted first.
 
         Raises:
             EncodeError: A value that the format cannot hold or the library refuses.
@@ -331,7 +358,17 @@ class Codec:
         >>> Codec.parse("json:msgspec").encode({"a": [1, 2.5]})
         b'{"a":[1,2.5]}'
         """
-        return self._encoded(obj, self.library.encode)
+        try:
+            data = self._encoders[kinds.class_kind(type(obj))](obj)
+            return data if isinstance(data, bytes) else bytes(data)
+        except PASSED:
+            raise
+        except BaseException as error:  # a panic of a Rust library is no Exception
+            raise ours(self, EncodeError, error) from error
+
+    @cached_property
+    def _encoders(self) -> Encoders:
+        return Encoders(self)
 
     def write(self, obj: Any, file: BinaryIO) -> int:
         """Encode a document or a table of any in-memory kind into a binary file, compressed on its way.
@@ -354,11 +391,11 @@ class Codec:
         {'a': [1, None]}
         """
         kind, value = self._taken(obj)
-        write, in_parts = self.writer(kind), self.library.write
+        write, in_parts = self.writer(kind), self._in_parts(kind)
         counted = Counted(file)
         with mapped(self, EncodeError, but=OSError):
             if self.compressor is None and in_parts is not None:
-                in_parts(value(), counted, **self.options)  # `writer` measures encoding, then writing
+                in_parts(value(), counted)  # `writer` measures encoding, then writing
             else:
                 write(value(), cast("BinaryIO", counted))
         return counted.count
@@ -380,29 +417,39 @@ class Codec:
         """
         if self.library.append is None or self.peer is not None:  # some read the first frame only
             raise Unsupported(f"{self} cannot be appended to: write the whole again", format=self.format_id)
-        return self._encoded(obj, self.library.append)
-
-    def _encoded(self, obj: Any, function: Callable[..., Buffer]) -> bytes:
         kind, value = self._taken(obj)
-        encode = self._encoder(kind, function)
+        encode = self._packed(self._plain_encoder(kind, self.library.append))
         with mapped(self, EncodeError):
             data = encode(value())
             return data if isinstance(data, bytes) else bytes(data)
 
     def _taken(self, obj: Any) -> tuple[str, Callable[[], Any]]:
         """The kind of data that a value is taken for, and what makes it one of the native kind."""
-        kind = kinds.kind_of(obj)
-        if kind == "document" and "document" not in self.library.native:
-            kind = "array" if "array" in self.library.native else "table"
+        memory = kinds.class_kind(type(obj))
+        kind = self._data_kind(memory)
+        convert = self._converter(kind, memory)
+        return kind, lambda: obj if convert is None else convert(obj)
+
+    def _data_kind(self, memory: str) -> str:
+        """The kind of data that a value of an in-memory kind of tables, or of none, is taken for."""
+        native = self.library.native
+        if memory or "document" in native:
+            return "table" if memory else "document"
+        return "array" if "array" in native else "table"
+
+    def _converter(self, kind: str, memory: str) -> Callable[[Any], Any] | None:
+        """What makes a value of an in-memory kind one of the native kind; None if it is."""
         native = self.native(kind)
-        self.require()
-        limit = self.library.max_depth
-        if limit is not None and kind == "document" and deeper_than(obj, limit):
-            raise too_deep(self, limit)
-        return kind, lambda: obj if native in ("python", "numpy") else kinds.convert(obj, native)
+        if native in ("python", "numpy", memory):
+            return None
+        return lambda obj: kinds.convert(obj, native)
 
     def decode(self, data: Buffer, *, trust: bool = False, max_bytes: int | None = None) -> Any:
         """Decode bytes to the native in-memory kind, whole.
+
+        With ``trust`` it is the call that was measured: less than a microsecond is added, whatever the size
+        of the data. Without it that is so too, but for Arrow, Parquet read by polars and PostgreSQL's
+        JSONB, whose libraries damaged bytes could crash: these are read once more before.
 
         Args:
             data: Any bytes-like object.
@@ -419,12 +466,7 @@ class Codec:
         >>> Codec.parse("json:orjson").decode(b'{"a":[1,2.5]}')
         {'a': [1, 2.5]}
         """
-        if self.executes_code and not trust:
-            raise NotTrusted(
-                f"{self.format_id}: reading hostile bytes can run code or crash Python; pass trust=True for data you trust",
-                format=self.format_id,
-            )
-        self.require()
+        decode = self._trusting if trust else self._wary
         if self.compressor is not None:
             data = self._unpacked(data, max_bytes)
         if not len(data):
@@ -433,13 +475,44 @@ class Codec:
             raise Limit(
                 f"{self.format_id}: {len(data)} bytes, more than max_bytes={max_bytes}", format=self.format_id
             )
-        limit = self.library.max_depth
-        if limit is not None and self.format.depth is not None and self.format.depth(data, limit) > limit:
-            raise too_deep(self, limit)
+        try:
+            return decode(data)
+        except PASSED:
+            raise
+        except BaseException as error:
+            raise ours(self, Malformed, error) from error
+
+    @cached_property
+    def _trusting(self) -> Callable[[Buffer], Any]:
+        """Decodes bytes that are not compressed and that the caller trusts."""
+        self.require()
         with mapped(self, Malformed):
-            if self.library.check is not None and not trust:
-                self.library.check(data)
-            return self.library.decode(data, **self.options)
+            return self._plain_decoder()
+
+    @cached_property
+    def _wary(self) -> Callable[[Buffer], Any]:
+        """Decodes bytes that are not compressed and that may be damaged or hostile."""
+        if self.executes_code:
+            raise NotTrusted(
+                f"{self.format_id}: reading hostile bytes can run code or crash Python; pass trust=True for data you trust",
+                format=self.format_id,
+            )
+        decode, check = self._trusting, self.library.check
+        if check is None:
+            return decode
+        checked = check
+
+        def wary(data: Buffer) -> Any:
+            checked(data)
+            return decode(data)
+
+        return wary
+
+    def __reduce__(self) -> tuple[type[Codec], tuple[Any, ...]]:
+        return type(self), (  # without the calls that were bound
+            self.format_id, self.library_name, self.settings,
+            self.compressor, self.level, self.compressor_settings,
+        )  # fmt: skip
 
     def _unpacked(self, data: Buffer, max_bytes: int | None) -> Buffer:
         name, settings = self.compressor or "", self.compressor_settings
@@ -493,30 +566,3 @@ class Codec:
             return {"library": "tare", **dict(self.compressor_settings)}
         defaults = {name: option.default for name, option in other.options.items()}
         return {"library": other.name, **defaults, **dict(self.compressor_settings)}
-
-
-def encode(obj: Any, id: str) -> bytes:
-    """Encode a value with the codec of that id; see `Codec.encode`.
-
-    Raises:
-        UsageError: The id names nothing.
-        EncodeError: The codec refuses the value.
-
-    >>> encode([1, None], "json:orjson")
-    b'[1,null]'
-    """
-    return Codec.parse(id).encode(obj)
-
-
-def decode(data: Buffer, id: str, *, trust: bool = False) -> Any:
-    """Decode bytes with the codec of that id; see `Codec.decode`.
-
-    Raises:
-        UsageError: The id names nothing.
-        DecodeError: The bytes are not what they should be.
-        NotTrusted: Decoding can run code, and ``trust`` is not given.
-
-    >>> decode(b'[1,null]', "json:orjson")
-    [1, None]
-    """
-    return Codec.parse(id).decode(data, trust=trust)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec.threads import compressor_threads
@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from tare.codec.peers import Peer
     from tare.formats.base import Buffer
 
-__all__ = ["Counted", "Settings", "compressor_id", "packed", "packing", "peer_of", "unpacked", "unpacking"]
+__all__ = [
+    "Counted",
+    "Settings",
+    "compressor_id",
+    "packed",
+    "packer",
+    "packing",
+    "peer_of",
+    "unpacked",
+    "unpacking",
+]
 
 Settings = tuple[tuple[str, object], ...]
 """A compressor's options that are not at their default, its library among them, sorted by name."""
@@ -53,13 +63,23 @@ def packed(data: Buffer, compressor: str, level: int | None, settings: Settings 
     >>> unpacked(packed(b"plain", "lz4", 1), "lz4")
     b'plain'
     """
-    threads, found = compressor_threads(), peer_of(compressor, settings)
+    return packer(compressor, level, settings)(data)
+
+
+def packer(compressor: str, level: int | None, settings: Settings = ()) -> Callable[[Buffer], Buffer]:
+    """Returns what compresses as `packed`, with its settings resolved.
+
+    >>> unpacked(packer("lz4", 1)(b"plain"), "lz4")
+    b'plain'
+    """
+    found = peer_of(compressor, settings)
     if found is not None:
-        return found.compress(_fitting(data, found), level, threads, **_options(found, settings))
+        other, options = found, _options(found, settings)
+        return lambda data: other.compress(_fitting(data, other), level, compressor_threads(), **options)
     from tare.compress import compress
 
-    layout = _layout(compressor, settings)
-    return compress(data, compressor_id(compressor, level, settings), threads=threads, layout=layout)
+    id, layout = compressor_id(compressor, level, settings), _layout(compressor, settings)
+    return lambda data: compress(data, id, threads=compressor_threads(), layout=layout)
 
 
 def unpacked(data: Buffer, compressor: str, max_bytes: int | None = None, settings: Settings = ()) -> Buffer:

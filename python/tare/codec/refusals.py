@@ -12,7 +12,10 @@ from tare.errors import DecodeError, EncodeError, Limit, Malformed, TareError, T
 if TYPE_CHECKING:
     from tare.codec.codec import Codec
 
-__all__ = ["deeper_than", "mapped", "too_deep"]
+__all__ = ["PASSED", "deeper_than", "mapped", "ours", "too_deep"]
+
+PASSED = (TareError, KeyboardInterrupt, SystemExit, GeneratorExit)
+"""Errors that are raised as they come."""
 
 _MESSAGE_CHARACTERS = 300
 
@@ -24,20 +27,30 @@ def mapped(
     """Turn whatever a library raises into an error of ours, with its cause kept; but one kind of errors."""
     try:
         yield
-    except (TareError, KeyboardInterrupt, SystemExit, GeneratorExit):
+    except PASSED:
         raise
-    except RecursionError as error:
-        raise Limit(f"{codec}: nested too deeply for this library", format=codec.format_id) from error
-    except MemoryError as error:
-        raise Limit(f"{codec}: not enough memory", format=codec.format_id) from error
-    except BaseException as error:  # a panic of a Rust library is no Exception
+    except BaseException as error:
         if but is not None and isinstance(error, but):
             raise
-        if general is EncodeError:
-            raise EncodeError(f"{codec}: {_message(error)}", format=codec.format_id) from error
-        offset = _offset(error)
-        cls: type[DecodeError] = Truncated if _is_truncation(error) else Malformed
-        raise cls(f"{codec}: {_message(error)}", format=codec.format_id, offset=offset) from error
+        raise ours(codec, general, error) from error
+
+
+def ours(codec: Codec, general: type[EncodeError | Malformed], error: BaseException) -> TareError:
+    """Returns the error of ours that stands for what a library raised: a panic of a Rust library is no Exception.
+
+    Args:
+        codec: Codec that ran.
+        general: Class of the error if nothing more is known.
+        error: Error that the library raised.
+    """
+    if isinstance(error, RecursionError):
+        return Limit(f"{codec}: nested too deeply for this library", format=codec.format_id)
+    if isinstance(error, MemoryError):
+        return Limit(f"{codec}: not enough memory", format=codec.format_id)
+    if general is EncodeError:
+        return EncodeError(f"{codec}: {_message(error)}", format=codec.format_id)
+    cls: type[DecodeError] = Truncated if _is_truncation(error) else Malformed
+    return cls(f"{codec}: {_message(error)}", format=codec.format_id, offset=_offset(error))
 
 
 def too_deep(codec: Codec, limit: int) -> Limit:

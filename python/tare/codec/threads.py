@@ -29,10 +29,8 @@ def set_threads(codec: Codec, threads: int | str) -> int | None:
         The number that was set before; None if the library has no knob or does not say.
     """
     _KNOB["compressor"] = None if threads == "all" else int(threads)
-    knob = codec.library.set_threads
-    if knob is None or not codec.library.installed:
-        return None
-    return knob(None if threads == "all" else int(threads))
+    knob = codec.thread_knob
+    return None if knob is None else knob(_KNOB["compressor"])
 
 
 def thread_environment(threads: int | str) -> dict[str, str]:

@@ -10,21 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tare.formats.installable import Installable
 
-__all__ = [
-    "ANY_LANGUAGE",
-    "Buffer",
-    "Format",
-    "Library",
-    "Option",
-    "Stream",
-    "decode_by",
-    "encode_by",
-    "spell",
-]
+__all__ = ["ANY_LANGUAGE", "Buffer", "Format", "Library", "Option", "Stream", "bound", "spell"]
 
 Buffer = bytes | bytearray | memoryview
 Calls = Callable[..., tuple[Callable[[Any], Buffer], Callable[[Buffer], Any]]]
@@ -168,9 +159,11 @@ class Library(Installable):
         set_threads: ``set_threads(n)`` turns the library's own knob, None is all cores; it gives
             the number that was set before, or None if the library does not say.
         max_depth: Deepest nesting that its code survives; None if it refuses by
-            itself what is too deep. Deeper values and bytes are refused before it sees them.
+            itself what is too deep. Deeper values and bytes are refused before it sees them, which
+            walks them at every call, also when it is measured.
         check: ``check(data)`` raises if the bytes are damaged in a way that would
-            crash this library; `Codec.decode` runs it first unless the data are trusted.
+            crash this library; `Codec.decode` runs it first unless the data are trusted. What is
+            measured is the call with trust.
         slow: Whether it is written in pure Python: tried last.
         executes_code: Whether hostile bytes can run code, or crash the interpreter, when decoded.
         own_bytes: Options with which it writes a layout of its own, which nothing else of the format reads.
@@ -180,6 +173,9 @@ class Library(Installable):
             a server; empty if that is there. None if it needs nothing more.
         from_json: ``from_json(text, **options)`` encodes JSON text without making objects of it.
         to_json: ``to_json(data, **options)`` writes JSON text without making objects of the bytes.
+        bind_encode: ``bind_encode(**options)`` gives what encodes a value with these options, at best the
+            library's own function; None binds the options to ``encode``. See `bound`.
+        bind_decode: ``bind_decode(**options)``, as ``bind_encode``.
     """
 
     name: str
@@ -211,7 +207,33 @@ class Library(Installable):
     missing: Callable[[], str] | None = None
     from_json: Callable[..., Buffer] | None = None
     to_json: Callable[..., bytes] | None = None
-    calls: Calls | None = None
+    bind_encode: Callable[..., Callable[[Any], Buffer]] | None = None
+    bind_decode: Callable[..., Callable[[Any], Any]] | None = None
+
+    def encoder(self, options: Mapping[str, Any]) -> Callable[[Any], Buffer]:
+        """Returns the function that encodes a value with these options."""
+        return partial(self.encode, **options) if self.bind_encode is None else self.bind_encode(**options)
+
+    def decoder(self, options: Mapping[str, Any]) -> Callable[[Any], Any]:
+        """Returns the function that decodes bytes with these options."""
+        return partial(self.decode, **options) if self.bind_decode is None else self.bind_decode(**options)
+
+
+def bound(
+    bind_encode: Callable[..., Callable[[Any], Buffer]], bind_decode: Callable[..., Callable[[Any], Any]]
+) -> dict[str, Any]:
+    """Returns the four arguments of a `Library` whose options are resolved before it is called.
+
+    >>> library = Library("x", {}, **bound(lambda *, times: lambda obj: obj * times, lambda *, times: bytes))
+    >>> library.encode(b"a", times=2), library.encoder({"times": 3})(b"a")
+    (b'aa', b'aaa')
+    """
+    return {
+        "encode": lambda obj, **options: bind_encode(**options)(obj),
+        "decode": lambda data, **options: bind_decode(**options)(data),
+        "bind_encode": bind_encode,
+        "bind_decode": bind_decode,
+    }
 
 
 @dataclass(frozen=True)

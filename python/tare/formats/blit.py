@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Limit
-from tare.formats.base import Buffer, Format, Library, Option
+from tare.formats.base import Buffer, Format, Library, Option, bound
 from tare.formats.scalars import DEFAULT, NATIVE, ROWS_AS_TEXT, hook, parts_of
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ _SORT_KEYS = Option(
 _CANONICAL = Option(False, (False, True), "Write the same bytes for the same value, whoever writes them.")
 
 
-def _encode(
-    obj: Any,
+def _bind_encode(
     *,
     canonical: bool,
     compression: str,
@@ -44,14 +44,21 @@ def _encode(
     default: str,
     layout: str,
     sort_keys: bool,
-) -> bytes:
+) -> Callable[[Any], bytes]:
     from tare import blit
 
-    if sort_keys:
-        obj = _sorted(obj)
+    encode: Callable[[Any], bytes] = blit.encode
+    if container == "collection":
+        encode = partial(_collected, compression=compression, default=default)
+    elif canonical or default != "refuse" or layout != "columns":
+        encode = partial(blit.encode, default=hook(default), canonical=canonical, layout=layout)
+    return (lambda obj: encode(_sorted(obj))) if sort_keys else encode
 
-    if container == "document":
-        return blit.encode(obj, default=hook(default), canonical=canonical, layout=layout)
+
+def _collected(obj: Any, *, compression: str, default: str) -> bytes:
+    """A collection of the items of a list."""
+    from tare import blit
+
     with tempfile.TemporaryDirectory(prefix="tare-") as folder:
         path = os.path.join(folder, "x.blits")
         pressing = None if compression == "none" else compression
@@ -62,13 +69,18 @@ def _encode(
             return file.read()
 
 
-def _decode(data: Buffer, **options: Any) -> Any:
+def _bind_decode(**options: Any) -> Callable[[Buffer], Any]:
     from tare import blit
 
-    if not _is_collection(data):
-        return blit.view(data).to_python()
-    with _collection(data) as collection:
-        return [_whole(document) for document in _listed(collection, data)]
+    view = blit.view
+
+    def decode(data: Buffer) -> Any:
+        if not _is_collection(data):
+            return view(data).to_python()
+        with _collection(data) as collection:
+            return [_whole(document) for document in _listed(collection, data)]
+
+    return decode
 
 
 def _from_json(text: Buffer, *, canonical: bool, layout: str, **options: Any) -> bytes:
@@ -177,8 +189,7 @@ FORMAT = Format(
         Library(
             name="tare",
             native=NATIVE,
-            encode=_encode,
-            decode=_decode,
+            **bound(_bind_encode, _bind_decode),
             modules=("tare._tare",),
             distribution="tare",
             options={
@@ -195,7 +206,6 @@ FORMAT = Format(
             path=_path,
             from_json=_from_json,
             to_json=_to_json,
-            max_depth=1000,
             notes=("Decimals come back as floats, whole ones as integers; names are text.",),
         ),
     ),

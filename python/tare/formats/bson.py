@@ -6,9 +6,10 @@ document after the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from tare.formats.base import Buffer, Format, Library, Option
+from tare.formats.base import Buffer, Format, Library, Option, bound
 from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, as_text
 
 __all__ = ["FORMAT"]
@@ -22,27 +23,41 @@ _LAYOUT = Option(
 _MINIMUM_BYTES = 5  # length and end of an empty document
 
 
-def _encode(obj: Any, *, default: str, layout: str) -> bytes:
+def _bind_encode(*, default: str, layout: str) -> Callable[[Any], bytes]:
     import bson
     from bson.codec_options import CodecOptions, TypeRegistry
 
     options: Any = CodecOptions()
     if default == "text":
         options = CodecOptions(type_registry=TypeRegistry(fallback_encoder=as_text))
-    if isinstance(obj, dict) and layout == "auto":
-        return bytes(bson.encode(obj, codec_options=options))
-    if not isinstance(obj, list) or not obj:
-        raise TypeError(
-            "the top of BSON is a mapping or, in a sequence, a list of mappings that is not empty"
-        )
-    return b"".join([bson.encode(item, codec_options=options) for item in obj])
+    encode_one, is_auto = bson.encode, layout == "auto"
+
+    def encode(obj: Any) -> bytes:
+        if is_auto and isinstance(obj, dict):
+            return bytes(encode_one(obj, codec_options=options))
+        if not isinstance(obj, list) or not obj:
+            raise TypeError(
+                "the top of BSON is a mapping or, in a sequence, a list of mappings that is not empty"
+            )
+        return b"".join([encode_one(item, codec_options=options) for item in obj])
+
+    return encode
 
 
-def _decode(data: Buffer, *, default: str, layout: str) -> Any:
+def _append(obj: Any, **options: Any) -> bytes:
+    return _bind_encode(**options)(obj)
+
+
+def _bind_decode(*, default: str, layout: str) -> Callable[[Buffer], Any]:
     import bson
 
-    items = bson.decode_all(data)
-    return items[0] if layout == "auto" and len(items) == 1 else items
+    decode_all, is_auto = bson.decode_all, layout == "auto"
+
+    def decode(data: Buffer) -> Any:
+        items = decode_all(data)
+        return items[0] if is_auto and len(items) == 1 else items
+
+    return decode
 
 
 def _path(data: Buffer, steps: list[str], **options: Any) -> Any:
@@ -83,9 +98,8 @@ FORMAT = Format(
         Library(
             name="pymongo",
             native=NATIVE,
-            encode=_encode,
-            append=_encode,
-            decode=_decode,
+            **bound(_bind_encode, _bind_decode),
+            append=_append,
             modules=("bson", "pymongo"),
             distribution="pymongo",
             extra="documents",

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from tare.formats.base import Format, Library, Stream, decode_by, encode_by
+from tare.formats.base import Buffer, Format, Library, Stream, bound
 from tare.formats.scalars import DEFAULT, NATIVE, ORIENT, ROWS_AS_TEXT, as_text, parts_of
 
 __all__ = ["FORMAT"]
 
 
-def _calls(*, default: str, orient: str) -> tuple[Any, Any]:
+def _bind_encode(*, default: str, orient: str) -> Callable[[Any], bytes]:
     import cbor2
 
-    hooks = _hooks(default)
-    return partial(cbor2.dumps, **hooks) if hooks else cbor2.dumps, cbor2.loads
+    return partial(cbor2.dumps, **_hooks(default)) if default == "text" else cbor2.dumps
+
+
+def _bind_decode(**options: Any) -> Callable[[Buffer], Any]:
+    import cbor2
+
+    return cbor2.loads
 
 
 def _hooks(default: str) -> dict[str, Any]:
@@ -82,9 +87,7 @@ FORMAT = Format(
         Library(
             name="cbor2",
             native=NATIVE,
-            encode=encode_by(_calls),
-            decode=decode_by(_calls),
-            calls=_calls,
+            **bound(_bind_encode, _bind_decode),
             modules=("cbor2",),
             distribution="cbor2",
             extra="documents",

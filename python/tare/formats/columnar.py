@@ -183,8 +183,9 @@ def levels(defaults: Mapping[str, int]) -> Callable[[dict[str, Any]], dict[str, 
 def _set_arrow_threads(threads: int | None) -> int:
     import pyarrow as pa
 
-    before = pa.cpu_count()
-    pa.set_cpu_count(threads or os.cpu_count() or 1)
+    before, wanted = pa.cpu_count(), threads or os.cpu_count() or 1
+    if wanted != before:  # it ends or starts threads
+        pa.set_cpu_count(wanted)
     return before
 
 

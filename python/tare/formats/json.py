@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json as stdlib_json
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option, decode_by, encode_by
+from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option, bound
 from tare.formats.scalars import (
     BOTH_ORIENTS,
     DEFAULT,
@@ -38,61 +39,86 @@ _SORT_KEYS = Option(
 )
 
 
-def _encode_stdlib(obj: Any, *, compact: bool, default: str, orient: str, sort_keys: bool = False) -> bytes:
-    separators = (",", ":") if compact else None
-    return stdlib_json.dumps(obj, separators=separators, default=hook(default), sort_keys=sort_keys).encode()
+def _bind_stdlib(
+    *, compact: bool, default: str, orient: str, sort_keys: bool = False
+) -> Callable[[Any], bytes]:
+    write: Callable[[Any], str] = stdlib_json.dumps
+    if compact or sort_keys or default != "refuse":
+        separators = (",", ":") if compact else None
+        write = stdlib_json.JSONEncoder(
+            separators=separators, default=hook(default), sort_keys=sort_keys
+        ).encode
+    return lambda obj: write(obj).encode()
 
 
-def _decode_stdlib(data: Buffer, *, compact: bool, default: str, orient: str, sort_keys: bool) -> Any:
-    return stdlib_json.loads(_text(data))
+def _bound_stdlib(**options: Any) -> Callable[[Buffer], Any]:
+    return lambda data: stdlib_json.loads(_text(data))
 
 
-def _orjson(*, non_str_keys: bool, default: str, orient: str, sort_keys: bool) -> tuple[Any, Any]:
+def _bind_orjson(*, non_str_keys: bool, default: str, orient: str, sort_keys: bool) -> Callable[[Any], bytes]:
     import orjson
 
     option = (orjson.OPT_NON_STR_KEYS if non_str_keys else 0) | (orjson.OPT_SORT_KEYS if sort_keys else 0)
-    if not option and hook(default) is None:
-        return orjson.dumps, orjson.loads
-    return partial(orjson.dumps, default=hook(default), option=option or None), orjson.loads
+    if not option and default == "refuse":
+        return orjson.dumps
+    return partial(orjson.dumps, default=hook(default), option=option or None)
 
 
-def _msgspec(*, default: str, orient: str, sort_keys: bool) -> tuple[Any, Any]:
+def _bound_orjson(**options: Any) -> Callable[[Buffer], Any]:
+    import orjson
+
+    return orjson.loads
+
+
+def _bind_msgspec(*, default: str, orient: str, sort_keys: bool) -> Callable[[Any], bytes]:
     import msgspec
 
-    encode, decode = msgspec.json.encode, msgspec.json.decode
-    if hook(default) is None and not sort_keys:
-        return encode, decode
-    return partial(encode, enc_hook=hook(default), order="sorted" if sort_keys else None), decode
+    if not sort_keys and default == "refuse":
+        return msgspec.json.encode
+    return partial(msgspec.json.encode, enc_hook=hook(default), order="sorted" if sort_keys else None)
 
 
-def _ujson(*, default: str, orient: str, sort_keys: bool) -> tuple[Any, Any]:
+def _bound_msgspec(**options: Any) -> Callable[[Buffer], Any]:
+    import msgspec
+
+    return msgspec.json.decode
+
+
+def _bind_ujson(*, default: str, orient: str, sort_keys: bool) -> Callable[[Any], bytes]:
     import ujson
 
-    dumps, loads, more = ujson.dumps, ujson.loads, _more(default, sort_keys)
-
-    def decode(data: Buffer) -> Any:
-        return loads(data if type(data) is bytes else bytes(data))
-
-    return lambda obj: dumps(obj, **more).encode("utf-8", "surrogatepass"), decode
+    write = ujson.dumps
+    if sort_keys or default != "refuse":
+        write = partial(ujson.dumps, default=hook(default), sort_keys=sort_keys)
+    return lambda obj: write(obj).encode("utf-8", "surrogatepass")
 
 
-def _rapidjson(*, default: str, orient: str, sort_keys: bool) -> tuple[Any, Any]:
+def _bound_ujson(**options: Any) -> Callable[[Buffer], Any]:
+    import ujson
+
+    return lambda data: ujson.loads(bytes(data))
+
+
+def _bind_rapidjson(*, default: str, orient: str, sort_keys: bool) -> Callable[[Any], bytes]:
     import rapidjson
 
-    dumps, loads, more = rapidjson.dumps, rapidjson.loads, _more(default, sort_keys)
-    return lambda obj: dumps(obj, **more).encode(), lambda data: loads(_text(data))
+    write = rapidjson.dumps
+    if sort_keys or default != "refuse":
+        write = partial(rapidjson.dumps, default=hook(default), sort_keys=sort_keys)
+    return lambda obj: write(obj).encode()
 
 
-def _more(default: str, sort_keys: bool) -> dict[str, Any]:
-    """Returns the arguments that are not a library's own defaults."""
-    found: dict[str, Any] = {"sort_keys": True} if sort_keys else {}
-    return found if hook(default) is None else found | {"default": hook(default)}
+def _bound_rapidjson(**options: Any) -> Callable[[Buffer], Any]:
+    import rapidjson
+
+    return lambda data: rapidjson.loads(_text(data))
 
 
-def _decode_simdjson(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
+def _bound_simdjson(**options: Any) -> Callable[[Buffer], Any]:
     import simdjson
 
-    return simdjson.Parser().parse(data, recursive=True)
+    parser = simdjson.Parser
+    return lambda data: parser().parse(data, recursive=True)
 
 
 def _open_simdjson(data: Buffer, **options: Any) -> Any:
@@ -114,23 +140,23 @@ def _path_simdjson(data: Buffer, steps: list[str], **options: Any) -> Any:
     return value.as_list() if isinstance(value, simdjson.Array) else value
 
 
-def _encode_simplejson(obj: Any, *, compact: bool, default: str, orient: str, sort_keys: bool) -> bytes:
+def _bind_simplejson(*, compact: bool, default: str, orient: str, sort_keys: bool) -> Callable[[Any], bytes]:
     import simplejson
 
-    separators = (",", ":") if compact else None
-    if default == "refuse":
-        text: str = simplejson.dumps(obj, separators=separators, sort_keys=sort_keys)
-        return text.encode()
-    # By itself it takes bytes for UTF-8 text and decimals for numbers.
-    more: dict[str, Any] = {"encoding": None, "use_decimal": False, "default": hook(default)}
-    text = simplejson.dumps(obj, separators=separators, sort_keys=sort_keys, **more)
-    return text.encode()
+    write = simplejson.dumps
+    if compact or sort_keys or default != "refuse":
+        separators = (",", ":") if compact else None
+        # By itself it takes bytes for UTF-8 text and decimals for numbers.
+        more: dict[str, Any] = {"encoding": None, "use_decimal": False, "default": hook(default)}
+        more = more if default != "refuse" else {}
+        write = partial(simplejson.dumps, separators=separators, sort_keys=sort_keys, **more)
+    return lambda obj: write(obj).encode()
 
 
-def _decode_simplejson(data: Buffer, *, compact: bool, default: str, orient: str, sort_keys: bool) -> Any:
+def _bound_simplejson(**options: Any) -> Callable[[Buffer], Any]:
     import simplejson
 
-    return simplejson.loads(_text(data))
+    return lambda data: simplejson.loads(_text(data))
 
 
 def _text(data: Buffer) -> str:
@@ -165,8 +191,7 @@ FORMAT = Format(
         Library(
             name="stdlib",
             native=NATIVE,
-            encode=_encode_stdlib,
-            decode=_decode_stdlib,
+            **bound(_bind_stdlib, _bound_stdlib),
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants=ROWS_AS_TEXT,
             notes=(
@@ -176,9 +201,7 @@ FORMAT = Format(
         Library(
             name="orjson",
             native=NATIVE,
-            encode=encode_by(_orjson),
-            decode=decode_by(_orjson),
-            calls=_orjson,
+            **bound(_bind_orjson, _bound_orjson),
             modules=("orjson",),
             distribution="orjson",
             options={
@@ -193,9 +216,7 @@ FORMAT = Format(
         Library(
             name="msgspec",
             native=NATIVE,
-            encode=encode_by(_msgspec),
-            decode=decode_by(_msgspec),
-            calls=_msgspec,
+            **bound(_bind_msgspec, _bound_msgspec),
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
@@ -205,9 +226,7 @@ FORMAT = Format(
         Library(
             name="ujson",
             native=NATIVE,
-            encode=encode_by(_ujson),
-            decode=decode_by(_ujson),
-            calls=_ujson,
+            **bound(_bind_ujson, _bound_ujson),
             modules=("ujson",),
             distribution="ujson",
             extra="documents",
@@ -218,9 +237,7 @@ FORMAT = Format(
         Library(
             name="rapidjson",
             native=NATIVE,
-            encode=encode_by(_rapidjson),
-            decode=decode_by(_rapidjson),
-            calls=_rapidjson,
+            **bound(_bind_rapidjson, _bound_rapidjson),
             modules=("rapidjson",),
             distribution="python-rapidjson",
             extra="documents",
@@ -230,8 +247,7 @@ FORMAT = Format(
         Library(
             name="simdjson",
             native=NATIVE,
-            encode=_encode_stdlib,
-            decode=_decode_simdjson,
+            **bound(_bind_stdlib, _bound_simdjson),
             modules=("simdjson",),
             distribution="pysimdjson",
             extra="documents",
@@ -244,8 +260,7 @@ FORMAT = Format(
         Library(
             name="simplejson",
             native=NATIVE,
-            encode=_encode_simplejson,
-            decode=_decode_simplejson,
+            **bound(_bind_simplejson, _bound_simplejson),
             modules=("simplejson",),
             distribution="simplejson",
             extra="documents",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from tare.formats.base import Buffer, Format, Library, Option, Stream, decode_by, encode_by
+from tare.formats.base import Buffer, Format, Library, Option, Stream, bound
 from tare.formats.scalars import (
     BOTH_ORIENTS,
     DEFAULT,
@@ -29,31 +29,36 @@ _DATETIME = Option(
 _IMPL = Option("c", ("c", "python"), "Which of its two implementations runs.")
 
 
-def _msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> tuple[Any, Any]:
+def _bind_msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> Callable[[Any], bytes]:
+    if impl == "c":
+        import msgpack
+
+        pack: Callable[..., bytes] = msgpack.packb  # a packer of its own for each value, as threads need it
+        if not datetime and default == "refuse":
+            return pack
+        return partial(pack, datetime=datetime, default=hook(default))
+    return lambda obj: bytes(_packer(datetime, default, impl).pack(obj))
+
+
+def _bound_msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> Callable[[Buffer], Any]:
     timestamp = 3 if datetime else 0
     if impl == "c":
         import msgpack
 
-        # A packer for each call, as its `packb` has.
-        pack, unpack = msgpack.packb, partial(msgpack.unpackb, strict_map_key=False)
-        if not datetime and hook(default) is None:
-            return pack, unpack
-        return partial(pack, datetime=datetime, default=hook(default)), partial(unpack, timestamp=timestamp)
-    return (
-        lambda obj: bytes(_packer(datetime, default, impl).pack(obj)),
-        partial(_decode_in_python, timestamp=timestamp),
-    )
-
-
-def _decode_in_python(data: Buffer, *, timestamp: int) -> Any:
+        return partial(msgpack.unpackb, timestamp=timestamp, strict_map_key=False)
     from msgpack.fallback import Unpacker
 
-    unpacker = Unpacker(None, timestamp=timestamp, strict_map_key=False, max_buffer_size=max(len(data), 1))
-    unpacker.feed(data)
-    value = unpacker.unpack()
-    if unpacker.tell() != len(data):
-        raise ValueError(f"{len(data) - unpacker.tell()} bytes follow the value")
-    return value
+    def decode(data: Buffer) -> Any:
+        unpacker = Unpacker(
+            None, timestamp=timestamp, strict_map_key=False, max_buffer_size=max(len(data), 1)
+        )
+        unpacker.feed(data)
+        value = unpacker.unpack()
+        if unpacker.tell() != len(data):
+            raise ValueError(f"{len(data) - unpacker.tell()} bytes follow the value")
+        return value
+
+    return decode
 
 
 def _path_msgpack(data: Buffer, steps: list[str], *, datetime: bool, impl: str, **options: Any) -> Any:
@@ -107,22 +112,34 @@ def _read_msgpack(file: BinaryIO, *, datetime: bool, default: str, impl: str, or
     yield from Unpacker(file, timestamp=3 if datetime else 0, strict_map_key=False)
 
 
-def _msgspec(*, default: str, orient: str) -> tuple[Any, Any]:
+def _bind_msgspec(*, default: str, orient: str) -> Callable[[Any], bytes]:
     import msgspec
 
-    encode, decode = msgspec.msgpack.encode, msgspec.msgpack.decode
-    return encode if hook(default) is None else partial(encode, enc_hook=hook(default)), decode
+    encode = msgspec.msgpack.encode
+    return encode if default == "refuse" else partial(encode, enc_hook=hook(default))
 
 
-def _ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> tuple[Any, Any]:
+def _bound_msgspec(**options: Any) -> Callable[[Buffer], Any]:
+    import msgspec
+
+    return msgspec.msgpack.decode
+
+
+def _bind_ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> Callable[[Any], bytes]:
     import ormsgpack
 
-    if not non_str_keys and hook(default) is None:
-        return ormsgpack.packb, ormsgpack.unpackb
+    if not non_str_keys and default == "refuse":
+        return ormsgpack.packb
     option = ormsgpack.OPT_NON_STR_KEYS if non_str_keys else None
-    return partial(ormsgpack.packb, default=hook(default), option=option), partial(
-        ormsgpack.unpackb, option=option
-    )
+    return partial(ormsgpack.packb, default=hook(default), option=option)
+
+
+def _bound_ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> Callable[[Buffer], Any]:
+    import ormsgpack
+
+    if not non_str_keys:
+        return ormsgpack.unpackb
+    return partial(ormsgpack.unpackb, option=ormsgpack.OPT_NON_STR_KEYS)
 
 
 FORMAT = Format(
@@ -136,9 +153,7 @@ FORMAT = Format(
         Library(
             name="msgpack",
             native=NATIVE,
-            encode=encode_by(_msgpack),
-            decode=decode_by(_msgpack),
-            calls=_msgpack,
+            **bound(_bind_msgpack, _bound_msgpack),
             modules=("msgpack",),
             distribution="msgpack",
             extra="documents",
@@ -150,9 +165,7 @@ FORMAT = Format(
         Library(
             name="msgspec",
             native=NATIVE,
-            encode=encode_by(_msgspec),
-            decode=decode_by(_msgspec),
-            calls=_msgspec,
+            **bound(_bind_msgspec, _bound_msgspec),
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT},
@@ -162,9 +175,7 @@ FORMAT = Format(
         Library(
             name="ormsgpack",
             native=NATIVE,
-            encode=encode_by(_ormsgpack),
-            decode=decode_by(_ormsgpack),
-            calls=_ormsgpack,
+            **bound(_bind_ormsgpack, _bound_ormsgpack),
             modules=("ormsgpack",),
             distribution="ormsgpack",
             extra="documents",

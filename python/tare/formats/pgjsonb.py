@@ -139,7 +139,7 @@ FORMAT = Format(
             options={"default": DEFAULT},
             variants={"document": ()},  # nobody who measures a file wants a database server started
             path=_path,
-            max_depth=1000,
+            max_depth=1000,  # orjson, which writes the text, counts no tuples
             check=_check,
             notes=(
                 "A server of Tare's own is started for it; JSON text goes to and from it through a socket.",

@@ -84,7 +84,7 @@ FORMAT = Format(
             extra="documents",
             options={"default": DEFAULT},
             path=_path,
-            max_depth=900,  # SQLite refuses more than 1,000 itself
+            max_depth=900,  # SQLite refuses more than 1,000 itself; orjson, which writes the text, counts no tuples
             notes=(
                 "Numbers are kept as text; NaN and Infinity become null silently, in orjson that writes the text.",
                 "What is read is JSON text made by SQLite from its bytes, parsed by orjson.",
