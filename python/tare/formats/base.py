@@ -18,8 +18,6 @@ from tare.formats.installable import Installable
 __all__ = ["ANY_LANGUAGE", "Buffer", "Format", "Library", "Option", "Stream", "bound", "spell"]
 
 Buffer = bytes | bytearray | memoryview
-Calls = Callable[..., tuple[Callable[[Any], Buffer], Callable[[Buffer], Any]]]
-"""``calls(**options) -> (encode, decode)``: the library's own functions with the options bound."""
 
 # Where the most usual text formats are read: every language that a `Format.languages` names.
 ANY_LANGUAGE = (
@@ -114,16 +112,6 @@ class Stream:
     join: Callable[[list[Any]], Any]
 
 
-def encode_by(calls: Calls) -> Callable[..., Buffer]:
-    """Returns ``encode(obj, **options)`` of a library that has ``calls``."""
-    return lambda obj, **options: calls(**options)[0](obj)
-
-
-def decode_by(calls: Calls) -> Callable[..., Any]:
-    """Returns ``decode(data, **options)`` of a library that has ``calls``."""
-    return lambda data, **options: calls(**options)[1](data)
-
-
 @dataclass(frozen=True)
 class Library(Installable):
     """One implementation of a format.
@@ -136,8 +124,6 @@ class Library(Installable):
             ``columns`` (dict of lists) for tables; ``numpy`` for arrays.
         encode: ``encode(obj, **options) -> Buffer``, options resolved.
         decode: ``decode(data, **options) -> obj``.
-        calls: ``calls(**options) -> (encode, decode)`` gives the library's own functions with the options bound, for
-            libraries whose calls are so short that looking options up in each of them would show; None otherwise.
         modules: What must be importable; empty for the standard library.
         distribution: Name on the package index; empty for the standard library.
         extra: The extra of ``tare`` that installs it; empty for the default install.

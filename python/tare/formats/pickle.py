@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle as stdlib_pickle
 import pickletools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
@@ -25,12 +25,17 @@ _PROTOCOL = Option(
 _IMPL = Option("c", ("c", "python"), "The C implementation, or the one in Python that every interpreter has.")
 
 
-def _calls(*, impl: str, protocol: int, orient: str) -> tuple[Any, Any]:
+def _bind_encode(*, impl: str, protocol: int, orient: str) -> Callable[[Any], bytes]:
     if impl == "c":
         dumps = stdlib_pickle.dumps
-        return lambda obj: dumps(obj, protocol), stdlib_pickle.loads
-    options: dict[str, Any] = {"impl": impl, "protocol": protocol, "orient": orient}
-    return partial(_encode, **options), partial(_decode, **options)
+        return lambda obj: dumps(obj, protocol)
+    return partial(_encode, impl=impl, protocol=protocol, orient=orient)
+
+
+def _bind_decode(*, impl: str, protocol: int, orient: str) -> Callable[[Any], Any]:
+    if impl == "c":
+        return stdlib_pickle.loads
+    return partial(_decode, impl=impl, protocol=protocol, orient=orient)
 
 
 def _encode(obj: Any, *, impl: str, protocol: int, orient: str) -> bytes:
@@ -100,7 +105,8 @@ FORMAT = Format(
             native=NATIVE,
             encode=_encode,
             decode=_decode,
-            calls=_calls,
+            bind_encode=_bind_encode,
+            bind_decode=_bind_decode,
             options={"impl": _IMPL, "orient": ORIENT, "protocol": _PROTOCOL},
             variants={"document": ({}, {"protocol": 2}), "table": ({"orient": "columns"},)},
             stream=Stream(_write, _read, list),

@@ -393,7 +393,7 @@ _BOUND = [
     f"{one.id}:{library.name}{options}"
     for one in formats.FORMATS
     for library in one.libraries
-    if library.calls is not None and library.installed
+    if library.bind_encode is not None and "document" in library.native and library.installed
     for options in (
         "",
         ",default=text",
