@@ -332,7 +332,7 @@ def test_the_probes_are_pythons() -> None:
 
 def test_rows_of_a_plan_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory, conn, a file, FIFO and TCP in R, beside Python's codec; what R has not is a row with its reason."""
-    need_language("r")
+    need_worker_codec("json:r-jsonlite", language="r")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     plan = Plan.from_dict({
         "plan": 1, "name": "mine", "statistics": {"launches": 1, "rounds": 1},
