@@ -28,7 +28,18 @@ def test_an_object_is_measured(s3_server: str, tmp_path: Path, monkeypatch: pyte
     assert 0 == done.returncode, done.stderr
     assert "s3://bucket/measured/x.csv  table 2 x 2" in done.stdout
     put(s3_server, "measured/y", b"a,b\n1,x\n")
-    options = ("--format", "csv", "--codec", "csv:stdlib", "--time", "4s", "--out", "r.tare.json", "--csv")
+    options = (
+        "--format",
+        "csv",
+        "--codec",
+        "csv:stdlib",
+        "--time",
+        "0",
+        "--quick",
+        "--out",
+        "r.tare.json",
+        "--csv",
+    )
     done = invoke("measure", "s3://bucket/measured/y", *options, cwd=tmp_path)
     assert 0 == done.returncode, done.stderr
     assert "csv:stdlib" in done.stdout
