@@ -1,4 +1,4 @@
-"""What the goals of ``definitions/calls.toml`` measure: calls through Tare beside the libraries' own.
+"""Measures the goals of ``definitions/calls.toml``: calls through Tare beside the libraries' own.
 
 Both sides run in turn, in batches, by the CPU time of the thread. `regret_calls` has the libraries' calls as
 their own documentation writes them; it shares no code with the codecs but Tare's own formats.
@@ -29,7 +29,7 @@ NOISE = 0.02
 
 @dataclass
 class Scale:
-    """How much is run."""
+    """The amount of work of one run."""
 
     sizes: tuple[int, ...] = SIZES
     rounds: int = 41
@@ -47,7 +47,7 @@ def quick() -> None:
 
 
 def about() -> dict[str, Any]:
-    """What the record says beside the goals."""
+    """Returns the record's fields beside the goals."""
     return {"scale": vars(SCALE)}
 
 
@@ -59,7 +59,7 @@ class Pair:
     peer: list[float]
 
     def above(self) -> float:
-        """What ours costs above the peer at least, ns a call; of long calls, beyond what their noise hides."""
+        """Returns the least that ours costs above the peer, ns a call; of long calls, beyond their noise."""
         differences = [a - b for a, b in zip(self.ours, self.peer, strict=True)]
         middle = statistics.median(differences)
         # Of the median, by the middle half of the differences, which outliers do not move.

@@ -126,7 +126,7 @@ class _Lazy(click.Group):
 
 
 def _near(word: str) -> str:
-    """What was meant by a command that does not exist: one that looks like it, or a file to measure."""
+    """Suggests what was meant by a command that does not exist: one that looks like it, or a file to measure."""
     import difflib
 
     near = difflib.get_close_matches(word, COMMANDS)

@@ -267,7 +267,7 @@ def fetched(data: str | None) -> Iterator[str | None]:
     """The path of the data as long as it is needed: of an object of S3 a temporary copy.
 
     Raises:
-        FileNotFoundError: There is no such object.
+        FileNotFoundError: The object does not exist.
         OSError, MissingLibrary: As of the object store.
     """
     if data is None or not data.startswith("s3://") or data.endswith("/") or "*" in data:

@@ -185,7 +185,7 @@ class Codec:
 
     @cached_property
     def thread_knob(self) -> Callable[[int | None], int | None] | None:
-        """What sets how many threads the library uses; None if it has no such thing, or is not installed."""
+        """Returns the function that sets the number of threads; None if the library has none, or is not installed."""
         library = self.library
         return library.set_threads if library.set_threads is not None and library.installed else None
 
@@ -363,7 +363,7 @@ class Codec:
             return data if isinstance(data, bytes) else bytes(data)
         except PASSED:
             raise
-        except BaseException as error:  # a panic of a Rust library is no Exception
+        except BaseException as error:  # a panic of a Rust library is not an Exception
             raise ours(self, EncodeError, error) from error
 
     @cached_property
