@@ -16,6 +16,7 @@ import click
 
 from tare.cli.grouping import write_groups
 from tare.cli.leaving import Leaving
+from tare.cli.signals import lost_signals_sent_again
 from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError, WorkerError
 
 __all__ = ["SHOWS", "main"]
@@ -201,7 +202,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     """
     leaving = Leaving() if argv is None else None
     try:
-        code: Any = _run(argv)
+        with lost_signals_sent_again():
+            code: Any = _run(argv)
     except SystemExit as ended:  # of a signal
         code = ended.code
     if leaving is not None and isinstance(code, int):

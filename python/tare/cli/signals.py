@@ -3,11 +3,68 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
+import time
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
-__all__ = ["ended_by_signals", "terminated_as_interrupted"]
+__all__ = ["ended_by_signals", "lost_signals_sent_again", "terminated_as_interrupted"]
+
+_AGAIN_S = 0.001
+
+
+@contextlib.contextmanager
+def lost_signals_sent_again() -> Iterator[None]:
+    """Sends a signal once more whose exception Python dropped.
+
+    The handler of Ctrl-C runs between any two instructions, also within the callback of a weak reference or a
+    finalizer, e.g. those of the import system. What it raises there Python prints and forgets, and the program would go on.
+    """
+    before = sys.unraisablehook
+
+    def send_again(lost: Any) -> None:
+        number = _signal_of(lost.exc_value)
+        if number is None:
+            before(lost)
+            return
+        import threading
+
+        main = threading.main_thread().ident
+
+        def send() -> None:
+            # Within this hook it would be handled at once, and be lost again.
+            while _runs(main, send_again.__code__):
+                time.sleep(_AGAIN_S)
+            os.kill(os.getpid(), number)
+
+        threading.Thread(target=send, daemon=True).start()
+
+    sys.unraisablehook = send_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def _runs(thread: int | None, code: CodeType) -> bool:
+    """Returns whether a thread is within a function with this code."""
+    frame = sys._current_frames().get(thread or 0)  # noqa: SLF001 -- the only way to see another thread's stack
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _signal_of(error: BaseException | None) -> int | None:
+    """Returns the signal whose handler raised this exception; None for any other exception."""
+    if isinstance(error, KeyboardInterrupt):
+        return signal.SIGINT
+    code = error.code if isinstance(error, SystemExit) else None
+    return code - 128 if isinstance(code, int) and code > 128 else None
 
 
 @contextlib.contextmanager
