@@ -438,7 +438,7 @@ class Codec:
         return "array" if "array" in native else "table"
 
     def _converter(self, kind: str, memory: str) -> Callable[[Any], Any] | None:
-        """What makes a value of an in-memory kind one of the native kind; None if it is."""
+        """Returns the function that converts a value to the native kind; None if it has that kind."""
         native = self.native(kind)
         if native in ("python", "numpy", memory):
             return None

@@ -36,7 +36,7 @@ def mapped(
 
 
 def ours(codec: Codec, general: type[EncodeError | Malformed], error: BaseException) -> TareError:
-    """Returns the error of ours that stands for what a library raised: a panic of a Rust library is no Exception.
+    """Maps what a library raised to an error of ours; a panic of a Rust library is not an Exception.
 
     Args:
         codec: Codec that ran.

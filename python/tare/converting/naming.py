@@ -90,7 +90,7 @@ def pressed(codec: str | None, dst: str, compressor: str | None) -> str | None:
 
 
 def contradiction(dst: str, codec: Codec) -> str:
-    """What the ending of a name means, where a codec writes something else; empty where they agree.
+    """Returns the format that the ending of a name means, where a codec writes another; empty where they agree.
 
     Args:
         dst: Name of the file.

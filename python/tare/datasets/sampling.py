@@ -111,7 +111,7 @@ def table(data: pa.Table, size: float, *, how: str = "blocks", seed: int = 0) ->
 
 
 def drawn_mask(data: pa.Table, size: float, *, seed: int = 0) -> np.ndarray[Any, Any] | None:
-    """Which rows the blocks of `table` hold; None for all.
+    """Return the mask of the rows in the blocks of `table`; None for all.
 
     Raises:
         UsageError: A size out of range.

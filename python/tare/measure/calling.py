@@ -29,7 +29,7 @@ NAMES = {
     "load": "tare.measure.result",
     "run": "tare.measure.run",
 }
-"""Where the names of the package are defined."""
+"""Modules that define the names of the package."""
 
 # Words of the command line whose field has another name.
 _FIELDS = {"max_memory": "max_bytes", "stop": "stop_s", "time": "time_s", "use": "profile"}

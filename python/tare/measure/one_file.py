@@ -1,4 +1,4 @@
-"""What is not one file, and is therefore not measured: folders, patterns, URLs; and what to do instead."""
+"""Refusals of folders, patterns and URLs, which are not measured, with what to do instead."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _instead(text: str, files: Iterable[str]) -> str:
-    """How many files there are, and the command for one of them: the first whose ending names a format."""
+    """Returns the number of files, and the command for the first whose ending names a format."""
     count, first, named = 0, "", ""
     for path in files:
         count += 1

@@ -33,7 +33,7 @@ VERSION = 1
 """Version that is written; every older one is read too."""
 
 METHOD = 2
-"""How samples are taken: 2 drops each result before the next call, 1 held the results of a batch until the clocks were read."""
+"""The method of taking samples: 2 drops each result before the next call, 1 held the results of a batch until the clocks were read."""
 
 MAX_BYTES = 1 << 30
 """Longest record that is read, in bytes before compression."""

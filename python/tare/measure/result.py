@@ -120,7 +120,7 @@ class Result:
         return f"<Result of {name!r}: {len(self.cases)} cases>"
 
     def __str__(self) -> str:
-        """What `tare measure` prints, without colours."""
+        """Returns what `tare measure` prints, without colours."""
         from tare.report.terminal import render
 
         return render(self).rstrip("\n")
