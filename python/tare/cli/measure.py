@@ -88,9 +88,9 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "--time",
     "time_s",
     type=Seconds(least_s=2),
-    help="Time limit, 0 for none.  [default: 60s; none for a plan]",
+    help="Time limit, 0 for none.  [default: 10s up to 50 MB, 30s up to 500 MB, else 60s; none for a plan]",
 )
-@click.option("--quick", is_flag=True, help="Three launches instead of five: sooner, and wider intervals.")
+@click.option("--quick", is_flag=True, help="Of a plan: three launches instead of five.")
 @click.option(
     "--stop", "stop_s", type=Seconds(), help="Where the growth curves of a plan end.  [default: the plan's]"
 )
@@ -290,8 +290,8 @@ def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
     if data is None or not (options["format_"] or options["encoding"] or path != data):
         return data
     from tare.dataset import open_dataset
+    from tare.measure.limits import with_limits
     from tare.measure.one_file import refuse_many
-    from tare.measure.stages.fit import bound_bytes
 
     refuse_many(path)
     return open_dataset(
@@ -300,7 +300,7 @@ def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
         format=options["format_"],
         encoding=options["encoding"],
         allow_pickle=options["allow_pickle"],
-        max_bytes=bound_bytes(settings_of(options)),
+        max_bytes=with_limits(settings_of(options), path).max_bytes,
     )
 
 
@@ -421,7 +421,7 @@ def settings_of(options: dict[str, Any]) -> Any:
     from tare.measure.like import settings_like
     from tare.measure.result import Result
     from tare.measure.run import without_media
-    from tare.measure.session import Settings
+    from tare.measure.session import BY_SIZE, Settings
 
     if options["like"] and options["plan"]:
         raise click.UsageError(
@@ -430,7 +430,7 @@ def settings_of(options: dict[str, Any]) -> Any:
     if options["where"] and not options["plan"]:
         raise click.UsageError("--where chooses among the cases of a plan: give --plan too")
     like = Result.load(options["like"]).record if options["like"] else None
-    usual_s = 0.0 if options["plan"] else 60.0 if like is None else time_of_record(like)
+    usual_s = 0.0 if options["plan"] else BY_SIZE if like is None else time_of_record(like)
     settings = Settings(
         profile=options["profile"],
         time_s=usual_s if options["time_s"] is None else options["time_s"],

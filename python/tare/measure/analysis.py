@@ -16,6 +16,7 @@ import numpy as np
 
 from tare.measure.letters import letters
 from tare.measure.mains import SPAN, TOTAL, base_of, is_ranked, number, off_usual
+from tare.measure.record import method_of
 from tare.measure.series import series_of
 from tare.measure.statistics import (
     DRAWS,
@@ -26,8 +27,10 @@ from tare.measure.statistics import (
     differs,
     has_interval,
     median,
+    quantiles,
     seed_of,
     summarise,
+    summarise_least,
 )
 
 __all__ = ["Analysis", "Figure", "Group", "analyse", "pair_summary", "pairs_apart"]
@@ -184,7 +187,8 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
         if case.get("launches"):
             labels = case["labels"]
             split[(case.get("stage", "weigh"), *(labels.get(name, "") for name in GROUP_LABELS))].append(case)
-    groups = [_group(list(cases), key, base, sampler) for key, cases in split.items()]
+    one_process = takes_least(record)
+    groups = [_group(list(cases), key, base, sampler, least=one_process) for key, cases in split.items()]
     groups.sort(key=lambda g: (STAGES.get(g.stage, len(STAGES)), -number(g.labels.get("size", "1"))))
     figures: dict[str, dict[str, Figure]] = defaultdict(dict)
     for group in groups:
@@ -193,7 +197,20 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
     return Analysis(base, groups, dict(figures), sampler)
 
 
-def _group(cases: list[dict[str, Any]], key: tuple[str, ...], base: str, sampler: Resampler) -> Group:
+def takes_least(record: Mapping[str, Any]) -> bool:
+    """Returns whether figures are the least of the rounds of one process: in default runs of the second method.
+
+    Plans start several processes for each case, and have the median of their medians.
+
+    >>> takes_least({"method": 2, "plan": {"name": "default"}}), takes_least({"plan": {"name": "default"}})
+    (True, False)
+    """
+    return method_of(record) >= 2 and (record.get("plan") or {}).get("name", "default") == "default"
+
+
+def _group(
+    cases: list[dict[str, Any]], key: tuple[str, ...], base: str, sampler: Resampler, *, least: bool = False
+) -> Group:
     group = Group(dict(zip(GROUP_LABELS, key[1:], strict=True)), key[0], cases)
     bases = [case for case in cases if case["labels"]["codec"] == base and "twin" not in case["labels"]]
     bases.sort(key=lambda case: off_usual(case["labels"]))
@@ -204,14 +221,20 @@ def _group(cases: list[dict[str, Any]], key: tuple[str, ...], base: str, sampler
     everything = list(group.figures.values())
     if not everything:
         return group
-    found = summarise(np.stack([figure.logs for figure in everything]), sampler)
+    # Streams are measured in several launches, as in plans.
+    least = least and not any(op == SPAN for _, op in group.figures)
+    found = (summarise_least if least else summarise)(np.stack([one.logs for one in everything]), sampler)
     for i, figure in enumerate(everything):
         figure.time_ns, figure.lo_ns, figure.hi_ns = (
             float(np.exp(a[i])) for a in (found.point, found.lo, found.hi)
         )
         figure.draws, figure.method = found.draws[i], found.method[i]
         figure.launches, figure.samples = found.launches[i], found.samples[i]
-    _ratios(group, everything, sampler)
+    if least:
+        _sums_of_least(group)
+        _ratios_of_least(group, everything)
+    else:
+        _ratios(group, everything, sampler)
     if group.stage != "growth":
         _letters(group, sampler)
     return group
@@ -270,6 +293,49 @@ def _only(case: Mapping[str, Any], figures: Mapping[tuple[str, str], Figure]) ->
     return None if found is None else replace(found, op=TOTAL)
 
 
+def _sums_of_least(group: Group) -> None:
+    """Sets each total to the sum of its parts, so that one report says one thing."""
+    for (key, op), total in group.figures.items():
+        pair = next((p for p in SUMS if (key, p[0]) in group.figures and (key, p[1]) in group.figures), None)
+        if op != TOTAL or pair is None:
+            continue
+        first, second = (group.figures[key, name] for name in pair)
+        total.time_ns, total.lo_ns, total.hi_ns = (
+            a + b
+            for a, b in (
+                (first.time_ns, second.time_ns), (first.lo_ns, second.lo_ns), (first.hi_ns, second.hi_ns),
+            )
+        )  # fmt: skip
+        total.floor_ns = total.time_ns
+        total.draws = np.log(np.exp(first.draws) + np.exp(second.draws))
+
+
+def _ratios_of_least(group: Group, figures: Sequence[Figure]) -> None:
+    """Ratios to the base, of the figures that are shown; and the noise floor from its twin."""
+    for figure in figures:
+        base = group.figures.get((group.base or "", figure.op))
+        if base is None or figure.method == "none" or base.method == "none":
+            continue
+        lo, hi = quantiles(figure.draws - base.draws)
+        figure.ratio = figure.time_ns / base.time_ns
+        figure.ratio_lo = min(figure.ratio, float(np.exp(lo)))
+        figure.ratio_hi = max(figure.ratio, float(np.exp(hi)))
+        if figure.key == group.twin:
+            group.floor[figure.op] = max(1 / figure.ratio_lo, figure.ratio_hi) - 1
+            group.aa.append(_aa_row(group, figure))
+
+
+def _aa_row(group: Group, figure: Figure) -> dict[str, Any]:
+    return {
+        "medium": group.labels["medium"] or "memory",
+        "size": group.labels["size"] or "1",
+        "op": figure.op,
+        "ratio": figure.ratio,
+        "lo": figure.ratio_lo,
+        "hi": figure.ratio_hi,
+    }
+
+
 def _ratios(group: Group, figures: Sequence[Figure], sampler: Resampler) -> None:
     """Ratios to the base by pairs, and the noise floor from its twin."""
     if group.base is None:
@@ -286,16 +352,7 @@ def _ratios(group: Group, figures: Sequence[Figure], sampler: Resampler) -> None
         )
         if figure.key == group.twin:
             group.floor[figure.op] = float(np.exp(max(abs(found.lo[i]), abs(found.hi[i]))) - 1)
-            group.aa.append(
-                {
-                    "medium": group.labels["medium"] or "memory",
-                    "size": group.labels["size"] or "1",
-                    "op": figure.op,
-                    "ratio": figure.ratio,
-                    "lo": figure.ratio_lo,
-                    "hi": figure.ratio_hi,
-                }
-            )
+            group.aa.append(_aa_row(group, figure))
 
 
 def _letters(group: Group, sampler: Resampler) -> None:

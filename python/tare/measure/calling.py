@@ -59,7 +59,7 @@ class Measure(ModuleType):
         data: Any = None,
         *,
         use: str | None = None,
-        time: float | str = 60.0,
+        time: float | str | None = None,
         codecs: str | Sequence[str] | None = None,
         exclude: str | Sequence[str] = (),
         media: str | Sequence[str] | None = None,
@@ -78,7 +78,8 @@ class Measure(ModuleType):
         Args:
             data: A path, a built-in name, a table of pandas, polars or Arrow, a document, or a Dataset.
             use: What the data is used for, as ``--for``; by default chosen by the kind of the data.
-            time: Time limit: seconds, or a text such as ``20s`` or ``5m``; 0 for none.
+            time: Time limit: seconds, or a text such as ``20s`` or ``5m``; 0 for none. By default 10 s up to 50 MB,
+                30 s up to 500 MB, else 60 s.
             codecs: Only these codecs; ids, or patterns such as ``json:*``.
             exclude: Codecs, libraries or formats to leave out, as ``--not``.
             media: Media to measure on, as ``--medium``.
@@ -119,14 +120,14 @@ class Measure(ModuleType):
         )  # fmt: skip
         if format or encoding:
             from tare.dataset import open_dataset
+            from tare.measure.limits import with_limits
             from tare.measure.one_file import refuse_many
             from tare.measure.session import Settings
-            from tare.measure.stages.fit import bound_bytes
 
             refuse_many(data)
-            bound = Settings(time_s=given["time_s"], max_bytes=given["max_bytes"])
+            bound = with_limits(Settings(time_s=given["time_s"], max_bytes=given["max_bytes"]), data)
             data = open_dataset(
-                data, format=format, encoding=encoding, max_bytes=bound_bytes(bound),
+                data, format=format, encoding=encoding, max_bytes=bound.max_bytes,
                 allow_pickle=bool(options.get("allow_pickle")),
             )  # fmt: skip
         return run(data, on_progress=on_progress, **given)
@@ -144,7 +145,7 @@ def arguments_of(named: dict[str, Any]) -> dict[str, Any]:
     """
     from dataclasses import fields
 
-    from tare.measure.session import Settings
+    from tare.measure.session import BY_SIZE, Settings
 
     known = {field.name for field in fields(Settings)}
     given: dict[str, Any] = {}
@@ -152,7 +153,7 @@ def arguments_of(named: dict[str, Any]) -> dict[str, Any]:
         name = _FIELDS.get(word, word)
         if name not in known and name not in _OF_RUN:
             raise TypeError(f"measure() has no option {word!r}{_near(word, {*known, *_FIELDS, *_OF_RUN})}")
-        given[name] = value
+        given[name] = BY_SIZE if name == "time_s" and value is None else value
     given |= {
         name: read(given[name])
         for name, read in (("profile", _use), ("time_s", _seconds), ("max_bytes", _bytes))

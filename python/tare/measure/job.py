@@ -52,7 +52,7 @@ class Job(sampling.Around):
         if ready is not None:
             ready.last = None  # freed before, not during
             if self.what in ("decode", "read", "subset", "open"):
-                ready.last_call = self.once
+                ready.last_call = self.once if ready.grain == "whole" else self._all_of
         budget = request.get("budget_ms")
         try:
             batch = self._batch()
@@ -76,6 +76,11 @@ class Job(sampling.Around):
         """Make the call once."""
         return self.call(self.argument)
 
+    def _all_of(self) -> Any:
+        """Decode every document once and keep them, to be compared."""
+        assert self._ready is not None
+        return self._ready.decode(self._ready.need_encoded())
+
     def clean(self) -> None:
         """Remove what a single call left."""
         if self.target is not None:
@@ -84,7 +89,7 @@ class Job(sampling.Around):
     # --- how each operation is made -------------------------------------------
 
     def _make_encode(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
-        return ready.encode, ready.need_value()
+        return ready.timed_encode, ready.need_value()
 
     def _make_decode(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
         return ready.decoder(self.request.get("materialise", "full")), ready.need_encoded()
@@ -191,7 +196,9 @@ class Job(sampling.Around):
             self.target.clear(keep_first=True)
 
     def look(self, result: Any) -> None:
-        """Count what came back, or the bytes made."""
+        """Count what came back, or the bytes made; of one call a document nothing is kept."""
+        if result is None and self._ready is not None and self._ready.grain == "each":
+            return
         if self.what in ("decode", "read", "subset", "open"):
             from tare.measure.touch import items_of
 

@@ -12,6 +12,7 @@ from tare.errors import TareError, UsageError
 from tare.measure import pressure
 from tare.measure.analysis import GROUP_LABELS
 from tare.measure.foreign import Foreign, inventory, language_of
+from tare.measure.limits import available_bytes, load_bytes
 from tare.measure.named_data import nominal_bytes
 from tare.measure.plan_resume import Earlier, data_key, has_ended, take
 from tare.measure.planning import linked, narrowed
@@ -19,7 +20,6 @@ from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, note_time, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Session, Settings, Stopped, Wiring
-from tare.measure.stages.fit import available_bytes, load_bytes
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.stream import StreamSeat, weigh_streams
 from tare.measure.stages.weigh import Contender, weigh

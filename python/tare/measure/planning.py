@@ -50,17 +50,14 @@ def estimate(
     if plan is not None:
         yield from _of_plan(plan, settings)
         return
-    from tare.dataset import Dataset, open_dataset
+    from tare.dataset import open_dataset
+    from tare.measure.limits import with_limits
     from tare.measure.one_file import refuse_many
-    from tare.measure.stages.fit import bound_bytes
     from tare.measure.supports import not_on, tried
 
     refuse_many(data)
-    dataset = (
-        data
-        if isinstance(data, Dataset)
-        else open_dataset(data, allow_pickle=allow_pickle, max_bytes=bound_bytes(settings))
-    )
+    settings = with_limits(settings, data)
+    dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
     yield dataset.headline()
     yield from (f"  note: {note}" for note in dataset.notes)
     codecs, left_out = tried(settings, dataset)
@@ -69,12 +66,8 @@ def estimate(
     cases = [(codec, medium, not_on(codec, medium)) for codec in codecs for medium in media]
     for codec, medium, reason in cases:
         yield f"  {codec}@{medium}" + (f"  (n/a: {reason})" if reason else "")
-    limit = (
-        f"{settings.time_s:.0f} s"
-        if settings.time_s
-        else "no limit: until every interval is narrow or 5 launches are made"
-    )
-    yield f"{sum(reason is None for *_, reason in cases)} cases to screen; time: {limit}"
+    limit = f"{settings.time_s:.0f} s" if settings.time_s else "no limit: until every figure is narrow"
+    yield f"{sum(reason is None for *_, reason in cases)} cases; time: {limit}"
 
 
 def linked(settings: Settings) -> Settings:

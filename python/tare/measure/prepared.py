@@ -8,6 +8,7 @@ end in pandas, say) is the conversion part of the call.
 from __future__ import annotations
 
 import os
+from collections import deque
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -100,8 +101,11 @@ class Prepared:
         self.part: Callable[[Any], Any] | None = None
         self.native = codec.native(data_kind)
         self.kind = self.native if kind in _OWN else str(kind)
-        self.encode = _each(self._encoder()) if grain == "each" else self._encoder()
-        self.decode = _each(self._decoder()) if grain == "each" else self._decoder()
+        encode, decode = self._encoder(), self._decoder()
+        each = grain == "each"
+        self.encode, self.decode = (_each(encode), _each(decode)) if each else (encode, decode)
+        self.timed_encode = _each_dropped(encode) if each else encode
+        self._timed_decode = _each_dropped(decode) if each else decode
 
     @property
     def encoded_bytes(self) -> int:
@@ -133,7 +137,7 @@ class Prepared:
         if materialise not in MATERIALISE:
             raise UsageError(f"materialise is one of {', '.join(MATERIALISE)}, not {materialise!r}")
         if materialise == "full":
-            return self.decode
+            return self._timed_decode
         opened = self.opener()
         if materialise == "open":
             return opened
@@ -381,6 +385,11 @@ def sorted_names(value: Any) -> Any:
 
 def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda values: [function(value) for value in values]
+
+
+def _each_dropped(function: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """One call a value, each result dropped before the next call, as a program that sends messages does."""
+    return lambda values: deque(map(function, values), maxlen=0).clear()
 
 
 def _size(data: Any) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,18 +18,27 @@ from typing import TYPE_CHECKING, Any
 from tare.codec.route_ids import codec_part, split_route
 from tare.errors import UsageError
 from tare.measure.cases import CONN, FACTORS, ONE_END
+from tare.measure.estimate import least_ns
+from tare.measure.limits import with_limits
 from tare.measure.mains import shown_cases
 from tare.measure.one_file import refuse_many
-from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
+from tare.measure.pipeline import Measurement
+from tare.measure.session import (
+    BY_SIZE,
+    Control,
+    Event,
+    Session,
+    Settings,
+    Stopped,
+    Wiring,
+)
 from tare.measure.stages import SHARES
-from tare.measure.stages.choose import BEATEN, asked_use, choose, per_call_ns, sure, unfit
-from tare.measure.stages.fit import bound_bytes, fit_launches, plan_launches
+from tare.measure.stages.fit import fitting_share
 from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
-from tare.measure.stages.screen import first_answer_s, release, screen, small_part
-from tare.measure.stages.sizing import costs_of, in_time
-from tare.measure.stages.weigh import Contender, weigh
+from tare.measure.stages.trials import NOT_REACHED
+from tare.measure.stages.weigh import Contender
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -43,8 +52,8 @@ __all__ = ["LEAST_S", "run"]
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
 _MEDIUM = {"document": "memory", "table": "file"}
 _PROBED = ("ok", "lossy", "unproven", "refused")
-_PROBING = 2 / 60
-"""Share of the time limit for probes in the workers of screening."""
+_STREAMED = 8
+"""Codecs measured on a medium with two ends."""
 _UNLIMITED_S = 24 * 3600.0
 LEAST_S = 2.0
 """Shortest time limit of a run, in seconds: in less, not even a first library is started and tried."""
@@ -94,7 +103,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         >>> sorted(case["status"] for case in result.cases if case["stage"] == "weigh")[0]
         'ok'
     """
-    from tare.dataset import Dataset, open_dataset
+    from tare.dataset import open_dataset
     from tare.measure.result import Result
 
     settings = without_media(replace(settings or Settings(), **options))
@@ -109,14 +118,15 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     if before is not None and settings.max_bytes is None:
         # Free memory is another now, and of other data nothing could be used again.
         settings = replace(settings, max_bytes=(before.get("settings") or {}).get("max_bytes"))
-    settings = replace(settings, max_bytes=bound_bytes(settings))
-    if isinstance(data, Dataset):
-        dataset = data
+    if not isinstance(data, str | bytes | os.PathLike) and not hasattr(data, "read"):
+        data, given = open_dataset(data), data
     else:
+        given = data
         refuse_many(data)
-        dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
+    settings = with_limits(settings, data)
+    dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
     if settings.kind is None:
-        settings = replace(settings, kind=kind_given(data, dataset))
+        settings = replace(settings, kind=kind_given(given, dataset))
     record = start_record(dataset, settings, command)
     with open_session(dataset, settings, record, wiring) as session:
         session.started_at = began_s  # opening is part of the time that was given
@@ -174,7 +184,7 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(f"{refusal}, not {settings.kind!r}")
     if settings.profile is not None and settings.profile not in PROFILES:
         raise UsageError(f"profile is one of {', '.join(PROFILES)}, not {settings.profile!r}")
-    if settings.time_s != 0 and not LEAST_S <= settings.time_s < float("inf"):
+    if settings.time_s not in (0, BY_SIZE) and not LEAST_S <= settings.time_s < float("inf"):
         raise UsageError(
             f"time_s is 0 (no limit) or at least {LEAST_S:g} seconds, in which processes start and load, "
             f"not {settings.time_s!r}"
@@ -231,79 +241,137 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
         adopt(session, before)
     elif session.journal is not None:
         session.journal.stage("codecs", session.record["codecs"])
-    opened_s = session.elapsed_s
-    small = small_part(session, base)
-    # A medium with two ends is too slow to try everything on.
-    medium = next((name for name in settings.media or () if name in ONE_END), _MEDIUM[dataset.kind])
-    first_s = first_answer_s(settings.time_s, opened_s, session.elapsed_s)
-    seats = screen(session, codecs, medium, small, first_s)
-    barred = unfit(session, codecs)
-    chosen = weighed_before(session, codecs) or (
-        list(codecs) if settings.codecs else choose(seats, base, asked=asked_use(session), barred=barred)
-    )
-    chosen = [codec for codec in chosen if _alive(seats, codec)]
-    if not settings.codecs and len(chosen) > 1:
-        ranked = [seat for codec in chosen for seat in seats if seat.codec == codec]
-        chosen = in_time(ranked, base, session.limit_s(1.0) - session.elapsed_s, session.start_s)
-    if session.elapsed_s > session.limit_s(1.0) or not chosen:
-        # A launch of all contenders would end nobody knows when; what was screened has a verdict.
-        release(session, seats)
-        session.tell(
-            "screen", len(seats), len(seats), "the time is up: nothing was weighed; --time gives more"
-        )
-        return
-    measure_chosen(session, chosen, seats, base, small)
-
-
-def measure_chosen(
-    session: Session, chosen: Sequence[Codec], seats: Sequence[Seat], base: Codec, small: Part
-) -> None:
-    """All that follows screening: weigh the chosen codecs on every medium, then peaks, probes and growth."""
-    settings, dataset = session.settings, session.dataset
     media = settings.media or (_MEDIUM[dataset.kind],)
-    probed = [seat.codec for seat in seats if seat.case["status"] in _PROBED]
-    probed.sort(key=lambda codec: codec not in chosen)
-    ends = session.limit_s(SHARES["weigh"])
-    # The workers of screening have their libraries already.
-    measure_fidelity(session, probed, session.elapsed_s + session.limit_s(_PROBING), seats)
-    budget = (ends - session.elapsed_s) / len(media)
-    start_s = session.start_s
-    launches, most = plan_launches(budget, len(chosen), dataset.kind, quick=settings.quick, start_s=start_s)
-    resumed = weighed_share(session)
-    if not settings.codecs and not resumed:
-        chosen = keep_base(list(chosen), base, most)
-    fixed = settings.share or resumed
-    share = fixed or small.share
-    if chosen and not fixed:
-        costs, tried = costs_of(session, [s for s in seats if s.codec in chosen], small, budget, launches)
-        budget = (ends - session.elapsed_s) / len(media)
-        launches, share = fit_launches(
-            costs, small, dataset.bytes_memory, budget, launches, tried_bytes=tried, start_s=start_s
-        )
-    release(session, seats)
-    note_weighing(session, chosen, share)
-    part = session.part(share)
-    everyone: list[Contender] = []
-    for index, medium in enumerate(media):
-        until = session.elapsed_s + (ends - session.elapsed_s) / (len(media) - index)
-        contenders = contenders_on(session, medium, chosen, part)
-        if not contenders:
-            continue
-        until = min(until, _UNLIMITED_S)
-        if medium in ONE_END:
-            weigh(session, contenders, base, part, until_s=until, launches=launches, peaks=True)
-        else:
-            from tare.measure.stages.stream import weigh_streams
+    local = [medium for medium in media if medium in ONE_END] or [_MEDIUM[dataset.kind]]
+    first, later = in_order(session, codecs, base)
+    part = session.part(settings.share or weighed_share(session) or fitting_share(session, base, len(first)))
+    note_weighing(session, codecs, part.share)
+    races = [Measurement(session, base, part, medium) for medium in local]
+    try:
+        measure_local(session, races, first, later, streams=len(media) > len(local))
+        if streams := [medium for medium in media if medium not in ONE_END]:
+            measure_streams(session, races[0], base, part, streams)
+        measure_rest(session, races, part)
+    finally:
+        for race in races:
+            race.finish()
 
-            weigh_streams(session, contenders, base, part, until_s=until, launches=launches)
-        everyone += contenders
-    mark_screened(seats, chosen, part, unfit(session, [seat.codec for seat in seats]))
-    show_on(session, media, seats)
-    session.verdict("weigh", "weighed")
-    local = [contender for contender in everyone if contender.case["labels"]["medium"] in ONE_END]
-    measure_memory(session, local, part, session.limit_s(SHARES["memory"]))
-    measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
-    measure_fidelity(session, probed, session.limit_s(SHARES["probe"]))
+
+def measure_local(
+    session: Session,
+    races: Sequence[Measurement],
+    first: Sequence[Codec],
+    later: Sequence[Codec],
+    *,
+    streams: bool,
+) -> None:
+    """Measures on media with one end: a pass of what people use, the first answer, the others, rounds."""
+    end_s = session.limit_s(SHARES["streams" if streams else "rounds"])
+    grains = grains_of(session)
+    for race in races:
+        race.first_pass(
+            first, grains if race.medium == "memory" else ("whole",), session.limit_s(SHARES["pass"])
+        )
+    session.record["noise"]["timer_floor_ns"] = next(
+        (seat.floor_ns() for race in races for seat in race.seats if seat.alive), None
+    )
+    session.verdict("pass", "first answer")
+    for number, race in enumerate(races):
+        left_s = (end_s - session.elapsed_s) / (len(races) - number)
+        ends_s = session.elapsed_s + left_s
+        if session.settings.share is None or session.settings.codecs is None:
+            race.others(later, session.elapsed_s + SHARES["others"] * left_s)
+        race.control(session.elapsed_s + 0.5 * (ends_s - session.elapsed_s))
+        race.rounds(ends_s)
+        mark_unmeasured(race)
+    session.verdict("rounds", "measured")
+
+
+def measure_streams(
+    session: Session, race: Measurement, base: Codec, part: Part, media: Sequence[str]
+) -> None:
+    """Measures the best few on media with two ends, which are too slow to try everything on."""
+    from tare.measure.stages.stream import weigh_streams
+
+    ranked = sorted((seat for seat in race.seats if seat.samples), key=lambda seat: seat.distance)
+    chosen = [seat.codec for seat in ranked]
+    if not session.settings.codecs:
+        chosen = keep_base(chosen, base, _STREAMED)
+    race.finish()
+    ends_s = session.limit_s(SHARES["rounds"])
+    for index, medium in enumerate(media):
+        contenders = contenders_on(session, medium, chosen, part)
+        until_s = session.elapsed_s + (ends_s - session.elapsed_s) / (len(media) - index)
+        if contenders:
+            weigh_streams(session, contenders, base, part, until_s=min(until_s, _UNLIMITED_S), launches=3)
+    if race.medium not in (session.settings.media or ()):
+        show_on(session, media, [*race.seats, *race.scouts])
+    session.verdict("rounds", "measured")
+
+
+def measure_rest(session: Session, races: Sequence[Measurement], part: Part) -> None:
+    """What the answer does not need, in the time that remains: probes of values; with ``deep`` peaks of memory and growth."""
+    seats = [seat for race in races for seat in race.seats]
+    probed = [
+        seat.codec for seat in sorted(seats, key=lambda one: one.distance) if seat.case["status"] in _PROBED
+    ]
+    measure_fidelity(session, probed, session.limit_s(SHARES["probe"]), seats)
+    if not session.settings.deep:
+        return
+    contenders = [
+        Contender(seat.codec, seat.case) for seat in seats if seat.case["status"] in ("ok", "lossy")
+    ]
+    for race in races:
+        race.finish()
+    measure_memory(session, contenders, part, session.limit_s(SHARES["memory"]))
+    measure_growth(session, contenders, session.limit_s(1.0), part.share)
+
+
+def in_order(session: Session, codecs: Sequence[Codec], base: Codec) -> tuple[list[Codec], list[Codec]]:
+    """The codecs of the first pass, likeliest first, and those after it: all that were named are in the first."""
+    if session.settings.codecs:
+        return list(codecs), []
+    from tare.formats.shortlist import shortlist
+
+    dataset = session.dataset
+    ids = shortlist(
+        dataset.kind,
+        sequence=dataset.kind == "document" and isinstance(dataset.value, list),
+        source_format=dataset.format.id if dataset.format is not None else None,
+    )
+    common = {id: place for place, id in enumerate(ids)}
+    first = sorted((codec for codec in codecs if str(codec) in common), key=lambda codec: common[str(codec)])
+    if base not in first:
+        first.append(base)
+    return first, [codec for codec in codecs if codec not in first]
+
+
+def grains_of(session: Session) -> tuple[str, ...]:
+    """What one call is given: the whole, and of lines of JSON each line, as a message is one line."""
+    dataset = session.dataset
+    lines = dataset.format is not None and dataset.format.id == "ndjson" and isinstance(dataset.value, list)
+    return ("each", "whole") if lines and dataset.items > 1 else ("whole",)
+
+
+def mark_unmeasured(race: Measurement) -> None:
+    """Says of those that were tried on the small part only what they would take on the whole, and why not more is known."""
+    for scout in race.scouts:
+        case = scout.case
+        if case["status"] not in ("ok", "lossy"):
+            continue
+        scale = race.part.bytes_memory / max(1, scout.part.bytes_memory)
+        times = {operation: least_ns(scout, operation) for operation in scout.operations}
+        if any(time is None for time in times.values()):
+            case.update(status="pending", reason=NOT_REACHED)
+            continue
+        case["verdict_at_screening"] = case["status"]
+        case["predicted"] = {
+            "size": race.part.label,
+            "bytes": round(case["bytes"] * scale),
+            "ops": {operation: round((time or 0.0) * scale) for operation, time in times.items()},
+        }
+        case["status"] = "screened"
+        case["reason"] = f"{scout.distance:.3g} times the best, on a small part of the data"
 
 
 def contenders_on(session: Session, medium: str, chosen: Sequence[Codec], part: Part) -> list[Contender]:
@@ -364,45 +432,6 @@ def keep_base(chosen: list[Codec], base: Codec, most: int) -> list[Codec]:
     """The best few, the base among them."""
     kept = chosen[:most]
     return kept if base in kept or base not in chosen else [*kept[:-1], base]
-
-
-def mark_screened(
-    seats: Sequence[Seat], chosen: Sequence[Codec], part: Part, barred: Mapping[Codec, str] | None = None
-) -> None:
-    """Codecs that were not weighed stay on screen, with the time predicted for the weighed size.
-
-    One whose operations were not timed twice is predicted nothing: it counts as not reached.
-
-    Args:
-        seats: The screened seats.
-        chosen: The codecs that were weighed.
-        part: The part that was weighed.
-        barred: Codecs that can never be chosen, and why: that is their reason, whatever was timed.
-    """
-    for seat in seats:
-        case, never = seat.case, (barred or {}).get(seat.codec, "")
-        if case["status"] == "pending" and never:
-            case["reason"] = never
-        if seat.codec in chosen or case["status"] not in ("ok", "lossy"):
-            continue
-        case["verdict_at_screening"] = case["status"]
-        if not sure(seat):
-            case["status"] = "pending"
-            case["reason"] = never or "only its first calls were timed; --time gives more"
-            continue
-        scale = part.bytes_memory / max(1, seat.part.bytes_memory)
-        case["predicted"] = {
-            "size": part.label,
-            "bytes": round(case["bytes"] * scale),
-            "ops": {op: round((per_call_ns(seat, op) or 0.0) * scale) for op in seat.operations},
-        }
-        case["status"] = "screened"
-        why = never or (
-            f"{seat.distance:.0f} times over the best in every use"
-            if seat.distance > BEATEN
-            else "not among the best few at screening; --codec or more --time weighs it"
-        )
-        case["reason"] = f"{case['reason']}; {why}" if case["reason"] else why
 
 
 def show_on(session: Session, media: Sequence[str], seats: Sequence[Seat]) -> None:
@@ -559,11 +588,6 @@ def finish(session: Session, out: str | Path | None) -> None:
         Result(record).save(out)
         if session.journal is not None:
             session.journal.remove()
-
-
-def _alive(seats: Sequence[Seat], codec: Codec) -> bool:
-    case = next(seat.case for seat in seats if seat.codec == codec)
-    return case["status"] in ("ok", "lossy")
 
 
 def _sampling(dataset: Dataset) -> str:

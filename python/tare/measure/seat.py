@@ -511,6 +511,15 @@ class Seat:
             self.case["status"] = "unproven"
             self.case["reason"] = f"{came} of {expected} items came back in round {round_}"
 
+    def forget(self, round_: int) -> None:
+        """Drop the samples of a round where there are two or more others of every operation."""
+        if any(len(set(columns["round"]) - {round_}) < 2 for columns in self.samples.values()):
+            return
+        for columns in self.samples.values():
+            kept = [i for i, one in enumerate(columns["round"]) if one != round_]
+            for name, values in columns.items():
+                columns[name] = [values[i] for i in kept]
+
     def _batch_of(self, operation: str) -> int:
         """Calls of one sample: as many as before; one if the first call was that long; 0 asks to calibrate."""
         known = self.session.batches.get((self.case.get("key", ""), operation), 0)

@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from tare.measure.driver import Worker
     from tare.measure.journal import Journal
 
-__all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring"]
+__all__ = [
+    "BY_SIZE",
+    "Control",
+    "Event",
+    "Part",
+    "Session",
+    "Settings",
+    "Stopped",
+    "Wiring",
+]
 
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
 # is a multiple of the data in the worker's own kind. Beside Arrow's the calls count: its bytes,
@@ -46,6 +55,10 @@ _KIND_FACTOR = {
 }
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
+
+
+BY_SIZE = -1.0
+"""A time limit that follows the size of the data."""
 
 
 class Stopped(Exception):
@@ -106,7 +119,7 @@ class Settings:
 
     Args:
         profile: Profile of the headline; None chooses by the kind of data.
-        time_s: Time limit of the run in seconds; 0 for none.
+        time_s: Time limit of the run in seconds; 0 for none, ``BY_SIZE`` for that which is usual for its size.
         codecs: Codec ids to weigh; None for every installed candidate.
         exclude: Codec or format ids to leave out.
         where: Levels of factors that a plan's cases must have, by the factor's name; one that ends
@@ -131,10 +144,11 @@ class Settings:
         max_bytes: Most bytes in memory to load of the data; None for what can be weighed in the time.
         workers: Commands of further workers, by name.
         exchange: Whether codecs of different languages read each other's bytes, after all else.
+        deep: Whether peaks of memory and growth are measured too.
     """
 
     profile: str | None = None
-    time_s: float = 60.0
+    time_s: float = BY_SIZE
     codecs: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -156,6 +170,7 @@ class Settings:
     max_bytes: int | None = None
     workers: Mapping[str, str] = field(default_factory=dict)
     exchange: bool = False
+    deep: bool = False
 
 
 @dataclass(frozen=True)
@@ -529,7 +544,7 @@ class Session:
             inside: What comes before its command, to run it in a namespace.
         """
         from tare.measure.driver import PYTHON_COMMAND, Worker
-        from tare.measure.stages.fit import available_bytes
+        from tare.measure.limits import available_bytes
 
         self._started += 1
         threads = self.settings.threads if threads is None else threads

@@ -42,6 +42,7 @@ __all__ = [
     "seed_of",
     "student",
     "summarise",
+    "summarise_least",
 ]
 
 Array = NDArray[np.float64]
@@ -243,6 +244,23 @@ class Resampler:
             medians = np.where(gaps, median(flat), medians)
         return np.asarray(np.take(medians, np.arange(self.draws) % INNER, axis=1))
 
+    def least(self, logs: Array) -> Array:
+        """Resamples of all rounds, and the least of each: what another run of as many rounds might have met.
+
+        Args:
+            logs: series x launches x rounds.
+
+        Returns:
+            series x draws.
+        """
+        flat = logs.reshape(logs.shape[0], -1)
+        inner, _, _ = self._hierarchy(1, flat.shape[1])
+        filled = np.where(np.isnan(flat), np.inf, flat)
+        found = filled[:, inner[0]].min(axis=2)
+        # A resample may have met missing rounds only.
+        found = np.where(np.isinf(found), filled.min(axis=1)[:, None], found)
+        return np.asarray(np.take(found, np.arange(self.draws) % INNER, axis=1))
+
     def _hierarchy(self, launches: int, rounds: int) -> tuple[Any, Any, Any]:
         key = ("hierarchy", launches, rounds)
         if key not in self._indices:
@@ -271,7 +289,7 @@ class Summary:
         lo: Lower end of the 95 % interval.
         hi: Upper end.
         draws: series x draws.
-        method: ``bootstrap``, ``student``, ``order`` or ``none`` for each series.
+        method: ``bootstrap``, ``student``, ``order``, ``least`` or ``none`` for each series.
         launches: Launches with at least one sample.
         samples: Samples in all.
     """
@@ -316,6 +334,36 @@ def summarise(logs: Array, sampler: Resampler) -> Summary:
         for i in members:
             method[i] = name
     return Summary(point, lo, hi, draws, method, launches.tolist(), there.sum(axis=(1, 2)).tolist())
+
+
+def summarise_least(logs: Array, sampler: Resampler) -> Summary:
+    """The least of each series, and how much less sure it is the fewer rounds there are.
+
+    What disturbs a call adds to its time and takes nothing away, so of the rounds of one process the least is
+    the nearest to what the call takes. The interval reaches from it to the median.
+
+    Args:
+        logs: As of `summarise`.
+        sampler: As of `summarise`.
+
+    >>> one = summarise_least(np.log(np.array([[[200.0, 210.0, 900.0]]])), Resampler(1))
+    >>> [round(float(np.exp(end[0]))) for end in (one.point, one.lo, one.hi)], one.method
+    ([200, 200, 210], ['least'])
+    """
+    there = ~np.isnan(logs)
+    some = np.asarray(there.any(axis=(1, 2)))
+    flat = np.where(there, logs, np.inf).reshape(logs.shape[0], -1)
+    point = np.where(some, flat.min(axis=1), np.nan)
+    draws = np.where(some[:, None], sampler.least(logs), np.nan)
+    return Summary(
+        point,
+        point.copy(),
+        median(logs.reshape(logs.shape[0], -1)),
+        draws,
+        ["least" if one else "none" for one in some],
+        np.asarray(there.any(axis=2)).sum(axis=1).tolist(),
+        there.sum(axis=(1, 2)).tolist(),
+    )
 
 
 def _alike(support: NDArray[np.bool_]) -> list[list[int]]:

@@ -291,6 +291,11 @@ def tried(
 
     sequence = dataset.kind == "document" and isinstance(dataset.value, list)
     found = candidates(dataset.kind, sequence=sequence)
+    from tare.codec import Codec
+    from tare.formats.shortlist import shortlist
+
+    first = [Codec.parse(i) for i in shortlist(dataset.kind, sequence=sequence)]
+    found = list(dict.fromkeys([*(c for c in first if c.installed), *found]))
     left_out: list[str] = []
     if settings.codecs:
         found, left_out = asked_for(settings.codecs, found, settings, dataset.kind, check)

@@ -1,17 +1,15 @@
-"""The stages of a default run, in order: screen, probe, weigh, memory, growth, probe again.
-
-Each is one function that takes the Session and the contenders, fills the record,
-and stops at its share of the time limit.
-"""
+"""The stages of a run: each is one function that takes the Session, fills the record, and stops at its share of the time."""
 
 from __future__ import annotations
 
 __all__ = ["SHARES"]
 
 SHARES = {
-    "weigh": 49 / 60,
-    "memory": 51 / 60,
-    "growth": 55 / 60,
-    "probe": 56 / 60,
+    "pass": 0.5,
+    "others": 0.4,  # of what is left after the first answer
+    "streams": 0.5,
+    "rounds": 0.88,
+    "probe": 0.92,
+    "memory": 0.95,
 }
-"""The share of the time limit that is used when each stage after screening ends."""
+"""The share of the time limit that is used when each stage ends."""

@@ -6,7 +6,6 @@ than the first answer may take. A codec that ends the worker costs only itself.
 
 from __future__ import annotations
 
-import itertools
 import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -19,12 +18,11 @@ from tare.measure.seat import fail
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tare.codec import Codec
     from tare.measure.driver import Worker
     from tare.measure.seat import Seat
     from tare.measure.session import Part, Session
 
-__all__ = ["NOT_REACHED", "Trials", "by_turns"]
+__all__ = ["NOT_REACHED", "TRIAL", "Trials"]
 
 NOT_REACHED = "not reached in the time given; --time gives more"
 
@@ -32,25 +30,8 @@ _AT_ONCE = 2
 _LEAST_S = 3.0
 # Loading is what a run cannot do without; beyond its time nothing would be measured.
 _LEAST_LOAD_S = 10.0
-# Longer calls are not made again before it is known that there is time for them.
-_WARM_S = 1.0
-
-
-def by_turns(codecs: Sequence[Codec], base: Codec | None) -> list[Codec]:
-    """The base, the first codec of each format, then the second of each, and so on.
-
-    What is reached in a short time are thus different formats, not variants of one.
-
-    >>> from tare.codec import Codec
-    >>> ids = ("csv:pyarrow", "csv:polars", "csv:pyarrow+zstd:3", "pickle", "parquet:pyarrow")
-    >>> [str(c) for c in by_turns([Codec.parse(id) for id in ids], Codec.parse("parquet:pyarrow"))]
-    ['parquet:pyarrow', 'csv:pyarrow', 'pickle', 'csv:polars', 'csv:pyarrow+zstd:3']
-    """
-    of_format: dict[str, list[Codec]] = {}
-    for codec in sorted(codecs, key=lambda codec: codec != base):
-        of_format.setdefault(codec.format.id, []).append(codec)
-    turns = itertools.chain.from_iterable(itertools.zip_longest(*of_format.values()))
-    return [codec for codec in turns if codec is not None]
+TRIAL = 0
+"""Number of the round that trials take."""
 
 
 class Trials:
@@ -182,9 +163,10 @@ class Trials:
         began_s = session.elapsed_s
         seat.ready(verify=True)
         seat.tried_s = session.elapsed_s - began_s
-        for operation in seat.operations:
-            if seat.alive and seat.expected_s(operation) < _WARM_S:
-                seat.warm(operation)
+        for position, operation in enumerate(seat.operations):
+            if seat.alive and session.elapsed_s + seat.expected_s(operation) < session.limit_s(1.0):
+                # Two are tried at a time: these samples count until there are better ones.
+                seat.sample(operation, TRIAL, position)
         if not worker.alive:
             del self._workers[group]
         return seat.alive
@@ -210,7 +192,9 @@ class Trials:
 
 def _group(seat: Seat) -> tuple[Any, ...]:
     """Codecs of one group share a worker: they are of one library and work on one kind."""
-    return seat.codec.library.modules or seat.codec.format.id, seat.kind
+    labels = seat.case["labels"]
+    apart = "twin" in labels or labels["codec"] == "copy"
+    return seat.codec.library.modules or seat.codec.format.id, seat.kind, labels.get("grain"), apart
 
 
 def _loaded(session: Session, part: Part, language: str = "") -> Worker:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure import pressure
+from tare.measure.limits import available_bytes
 from tare.measure.rounds import Loading, run_rounds
 from tare.measure.seat import Seat
-from tare.measure.stages.fit import FIRST_WEIGHT, LAUNCHES, QUICK_LAUNCHES, available_bytes, in_groups
+from tare.measure.stages.fit import FIRST_WEIGHT, LAUNCHES, QUICK_LAUNCHES, in_groups
 from tare.measure.stages.memory import missing_peak, peak
 
 if TYPE_CHECKING:

@@ -1,0 +1,84 @@
+"""Limits of a run: how long it takes, and how much of the data it loads."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tare.measure.session import BY_SIZE
+
+if TYPE_CHECKING:
+    from tare.measure.session import Settings
+
+__all__ = ["available_bytes", "load_bytes", "usual_time_s", "with_limits"]
+
+# Bytes of a file up to which so many seconds are usual.
+_USUAL_S = ((50e6, 10.0), (500e6, 30.0))
+_LONGEST_S = 60.0
+# Bytes in memory that are loaded for each second of the limit; text in columns is slow to open beside measuring it.
+_BYTES_S, _TEXT_BYTES_S = 32 << 20, 8 << 20
+_TEXT = frozenset({".csv", ".tsv", ".psv"})
+
+
+def usual_time_s(size: float) -> float:
+    """Returns the time limit of a run that names none, in seconds.
+
+    Args:
+        size: Bytes of the file, or of the object in memory.
+
+    >>> usual_time_s(1e6), usual_time_s(100e6), usual_time_s(2e9)
+    (10.0, 30.0, 60.0)
+    """
+    return next((time_s for most, time_s in _USUAL_S if size <= most), _LONGEST_S)
+
+
+def with_limits(settings: Settings, data: Any) -> Settings:
+    """Returns the settings with a time limit and a bound of memory, by the size of the data where they name none.
+
+    Args:
+        settings: What was asked for.
+        data: A path, an object, or an opened Dataset.
+    """
+    if settings.time_s == BY_SIZE:
+        settings = replace(settings, time_s=usual_time_s(_size_of(data)))
+    if settings.max_bytes is None:
+        ends = Path(data).suffixes if isinstance(data, str | os.PathLike) else ()
+        text = not _TEXT.isdisjoint(end.lower() for end in ends)
+        settings = replace(settings, max_bytes=load_bytes(settings.time_s, text=text))
+    return settings
+
+
+def load_bytes(time_s: float, *, text: bool = False) -> int:
+    """Returns how much of the data is loaded, in bytes in memory: what the time and the memory suffice for.
+
+    Args:
+        time_s: Time limit of the run in seconds; 0 for none.
+        text: Whether the data is text in columns.
+
+    >>> load_bytes(60.0, text=True) <= 480 << 20
+    True
+    """
+    by_memory = available_bytes() // 16
+    return min(by_memory, int(time_s * (_TEXT_BYTES_S if text else _BYTES_S))) if time_s else by_memory
+
+
+def available_bytes() -> int:
+    """Returns the memory that new processes may use without swapping."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return 4 << 30
+
+
+def _size_of(data: Any) -> float:
+    """Bytes of a file or of an opened object; infinite of what has no size before it is read."""
+    if hasattr(data, "bytes_disk"):
+        return float(data.bytes_disk or data.bytes_memory)
+    try:
+        return float(os.stat(data).st_size)
+    except (OSError, TypeError, ValueError):
+        return float("inf")

@@ -1,0 +1,221 @@
+"""A default run, measured: what people use over the whole data, then the others, then rounds in turn.
+
+```
+pass of the shortlist -> first answer -> the others on a small part, the promising ones on the whole
+                      -> rounds in turn until the figures are narrow or the time is over
+```
+Codecs of one library share a process, kept for all its rounds. Design: docs/guides/method.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import WorkerError
+from tare.measure import pressure
+from tare.measure.estimate import Uses
+from tare.measure.seat import Seat
+from tare.measure.stages.rounds import sample_rounds
+from tare.measure.stages.trials import TRIAL, Trials
+from tare.measure.stages.weigh import twin_case
+
+if TYPE_CHECKING:
+    from tare.codec import Codec
+    from tare.measure.session import Part, Session
+
+__all__ = ["Measurement"]
+
+# Below so many bytes in memory a small part of the data would take as long as all of it.
+_SMALL_BYTES = {"table": 4 << 20, "document": 1 << 20}
+# Times over the best that a codec may cost on the small part to be measured on the whole.
+_PROMISING = 2.5
+_MEASURED = ("ok", "lossy", "unproven")
+
+
+class Measurement:
+    """The codecs of a run on one medium: tried once, then sampled in rounds.
+
+    Args:
+        session: The run.
+        base: Base codec of the ratios.
+        part: The data they are measured on.
+        medium: ``memory``, ``file`` or ``store``.
+    """
+
+    def __init__(self, session: Session, base: Codec, part: Part, medium: str) -> None:
+        self.session, self.base, self.part, self.medium = session, base, part, medium
+        self.uses = Uses(session)
+        self.seats: list[Seat] = []
+        self.scouts: list[Seat] = []
+        self._controls: list[Seat] = []
+        self._rounds = 0
+        self._before = pressure.snapshot()
+
+    def first_pass(self, codecs: Sequence[Codec], grains: Sequence[str], until_s: float) -> None:
+        """Writes and reads each codec twice, the likeliest first, and compares what came back.
+
+        Args:
+            codecs: What people use, or what the user named.
+            grains: ``whole``, and ``each`` for one call a document.
+            until_s: Elapsed seconds of the run after which no further codec begins, but the base and those named.
+        """
+        wanted = [(codec, grain) for grain in grains for codec in codecs]
+        # A sequence of documents is no document.
+        wanted = [(codec, grain) for codec, grain in wanted if grain == "whole" or not codec.format.sequence]
+        seats = [self._seat(codec, self.part, "weigh", grain) for codec, grain in wanted]
+        self._try(seats, self.part, until_s)
+        self._keep()
+
+    def others(self, codecs: Sequence[Codec], until_s: float) -> None:
+        """Tries further codecs: on a small part first, where the whole is large, and the promising ones on the whole.
+
+        Args:
+            codecs: Codecs, the likeliest first.
+            until_s: Elapsed seconds of the run at which it should end.
+        """
+        session = self.session
+        small = self.small_part()
+        if not codecs:
+            return
+        if small is self.part:
+            self._try([self._seat(codec, small, "weigh") for codec in codecs], small, until_s)
+            self._keep()
+            return
+        base = next((one for one in self.seats if one.codec == self.base and not _each(one)), None)
+        scouts = [self._seat(codec, small, "screen") for codec in (self.base, *codecs)]
+        now_s = session.elapsed_s
+        self._try(scouts, small, now_s + 0.6 * (until_s - now_s), into=self.scouts)
+        tried = [scout for scout in scouts[1:] if scout.case["status"] in ("ok", "lossy")]
+        if base is not None and base.samples and scouts[0].samples:
+            predicted = self.uses.predicted(tried, (scouts[0], base), self._plain())
+        else:
+            predicted = dict.fromkeys(tried, 1.0)
+        session.drop(scouts[0].case)  # it was asked for the others' sake
+        self.scouts.remove(scouts[0])
+        for scout in tried:
+            scout.distance = predicted[scout]
+        promising = [
+            scout for scout in sorted(tried, key=predicted.__getitem__) if predicted[scout] <= _PROMISING
+        ]
+        self._release(self.scouts)
+        seats = [self._seat(scout.codec, self.part, "weigh") for scout in promising]
+        self._try(seats, self.part, until_s)
+        for scout in promising:
+            seat = next(one for one in seats if one.codec == scout.codec)
+            if seat.case["status"] == "pending":  # the small part is all that is known of it
+                session.drop(seat.case)
+                self.seats.remove(seat)
+            else:
+                session.drop(scout.case)
+                self.scouts.remove(scout)
+        self._keep()
+
+    def control(self, until_s: float) -> None:
+        """Adds the base once more in a process of its own, which shows what is noise, and the copying of its bytes."""
+        session = self.session
+        base = next((one for one in self.seats if one.codec == self.base and one.alive), None)
+        if base is None or session.elapsed_s > until_s:
+            return
+        twin = Seat(session, twin_case(session, base.case, self.base, self.part), self.base, self.part)
+        labels = {"medium": self.medium} if self.medium == "store" else {}
+        copy = _Copy(session, session.case("copy", self.part, "weigh", **labels), self.base, self.part)
+        copy.case["bytes"] = base.case.get("bytes")
+        self._try([twin, copy], self.part, until_s, into=self._controls)
+        self._keep()
+
+    def rounds(self, until_s: float) -> None:
+        """Samples all seats in turn, those near the best more often, until their figures are narrow or the time is up."""
+        seats = [*self.seats, *self._controls]
+        session = self.session
+        for worker in {seat.worker for seat in seats if seat.worker is not None and seat.worker.alive}:
+            session.settle(worker)
+
+        def near() -> list[Seat]:
+            for grain in ("whole", "each"):
+                self.uses.measure_distances(
+                    s for s in self.seats if s.samples and (grain == "each") == _each(s)
+                )
+            return [seat for seat in seats if seat.codec == self.base or seat.distance <= _PROMISING]
+
+        try:
+            self._rounds = sample_rounds(session, seats, near, first=self._rounds, until_s=until_s)
+        finally:
+            self._keep()
+
+    def finish(self) -> None:
+        """Ends every worker."""
+        self._release([*self.seats, *self._controls, *self.scouts])
+
+    def small_part(self) -> Part:
+        """Returns the part that further codecs are tried on first: the whole where that is small."""
+        least = _SMALL_BYTES[self.part.kind]
+        if self.part.bytes_memory <= 2 * least:
+            return self.part
+        return self.session.part(float(f"{self.part.share * least / self.part.bytes_memory:.2g}"))
+
+    # --- private ----------------------------------------------------------------
+
+    def _seat(self, codec: Codec, part: Part, stage: str, grain: str = "whole") -> Seat:
+        labels = {"grain": grain} if grain != "whole" else {}
+        medium = "memory" if grain == "each" else self.medium
+        return Seat(
+            self.session, self.session.case(str(codec), part, stage, medium=medium, **labels), codec, part
+        )
+
+    def _try(self, seats: Sequence[Seat], part: Part, until_s: float, into: list[Seat] | None = None) -> None:
+        """Try the seats that an interrupted run has not finished; all of them join the others."""
+        due = [seat for seat in seats if not seat.case["launches"]]
+        known = self.seats if into is None else into
+        known += due
+        trials = Trials(self.session, due, part)
+        trials.run(
+            until_s,
+            last=True,
+            on_done=lambda done, seat: self.session.tell("pass", done, len(due), str(seat.codec)),
+        )
+
+    def _plain(self) -> list[Seat]:
+        return [seat for seat in self.seats if not _each(seat)]
+
+    def _keep(self) -> None:
+        """Put the samples so far into the cases, and into the journal."""
+        after = pressure.snapshot()
+        stalled = self._before.stalled_share(after)
+        for seat in [*self.seats, *self._controls, *self.scouts]:
+            if seat.samples and seat.stands:
+                seat.forget(TRIAL)
+                launch = seat.launch(1, stalled, after.load)
+                seat.case["launches"] = []
+                self.session.save_launch(seat.case, launch)
+            self.session.save_case(seat.case)
+
+    def _release(self, seats: Iterable[Seat]) -> None:
+        seats = list(seats)
+        workers = {seat.worker for seat in seats if seat.worker is not None}
+        for worker in workers:
+            worker.quit()
+        for worker in workers:
+            self.session.release(worker)
+        for seat in seats:
+            seat.alive = False
+
+
+class _Copy(Seat):
+    """Copying the base's encoded bytes: no reading of values is faster."""
+
+    def __init__(self, session: Session, case: dict[str, Any], base: Codec, part: Part) -> None:
+        super().__init__(session, case, base, part)
+        self.operations = ("copy",)
+
+    def ready(self, *, verify: bool = False) -> None:
+        """Has the base encode; nothing is decoded or compared."""
+        try:
+            self.prepare(cold=False)
+            self.case["status"] = "ok"
+        except WorkerError as error:
+            self.lose(error)
+
+
+def _each(seat: Seat) -> bool:
+    return bool(seat.case["labels"].get("grain") == "each")
