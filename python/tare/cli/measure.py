@@ -421,7 +421,7 @@ def settings_of(options: dict[str, Any]) -> Any:
     from tare.measure.like import settings_like
     from tare.measure.result import Result
     from tare.measure.run import without_media
-    from tare.measure.session import BY_SIZE, Settings
+    from tare.measure.session import Settings
 
     if options["like"] and options["plan"]:
         raise click.UsageError(
@@ -430,7 +430,7 @@ def settings_of(options: dict[str, Any]) -> Any:
     if options["where"] and not options["plan"]:
         raise click.UsageError("--where chooses among the cases of a plan: give --plan too")
     like = Result.load(options["like"]).record if options["like"] else None
-    usual_s = 0.0 if options["plan"] else BY_SIZE if like is None else time_of_record(like)
+    usual_s = 0.0 if options["plan"] else None if like is None else time_of_record(like)
     settings = Settings(
         profile=options["profile"],
         time_s=usual_s if options["time_s"] is None else options["time_s"],

@@ -145,7 +145,7 @@ def arguments_of(named: dict[str, Any]) -> dict[str, Any]:
     """
     from dataclasses import fields
 
-    from tare.measure.session import BY_SIZE, Settings
+    from tare.measure.session import Settings
 
     known = {field.name for field in fields(Settings)}
     given: dict[str, Any] = {}
@@ -153,7 +153,7 @@ def arguments_of(named: dict[str, Any]) -> dict[str, Any]:
         name = _FIELDS.get(word, word)
         if name not in known and name not in _OF_RUN:
             raise TypeError(f"measure() has no option {word!r}{_near(word, {*known, *_FIELDS, *_OF_RUN})}")
-        given[name] = BY_SIZE if name == "time_s" and value is None else value
+        given[name] = value
     given |= {
         name: read(given[name])
         for name, read in (("profile", _use), ("time_s", _seconds), ("max_bytes", _bytes))

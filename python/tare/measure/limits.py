@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tare.measure.session import BY_SIZE
-
 if TYPE_CHECKING:
     from tare.measure.session import Settings
 
@@ -41,12 +39,12 @@ def with_limits(settings: Settings, data: Any) -> Settings:
         settings: What was asked for.
         data: A path, an object, or an opened Dataset.
     """
-    if settings.time_s == BY_SIZE:
+    if settings.time_s is None:
         settings = replace(settings, time_s=usual_time_s(_size_of(data)))
     if settings.max_bytes is None:
         ends = Path(data).suffixes if isinstance(data, str | os.PathLike) else ()
         text = not _TEXT.isdisjoint(end.lower() for end in ends)
-        settings = replace(settings, max_bytes=load_bytes(settings.time_s, text=text))
+        settings = replace(settings, max_bytes=load_bytes(settings.limit_s, text=text))
     return settings
 
 

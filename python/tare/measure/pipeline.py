@@ -30,6 +30,11 @@ __all__ = ["Measurement"]
 _SMALL_BYTES = {"table": 4 << 20, "document": 1 << 20}
 # Times over the best that a codec may cost on the small part to be measured on the whole.
 _PROMISING = 2.5
+_KEPT_EVERY_S = 5.0
+"""Seconds after which the rounds so far go into the journal."""
+# When the first answer is due, though the pass is not over: after this, and a share of the limit.
+_ANSWER_S, _ANSWER_SHARE, _FEWEST = 1.5, 0.2, 4
+_UNLIMITED_S = 60.0
 _MEASURED = ("ok", "lossy", "unproven")
 
 
@@ -41,15 +46,19 @@ class Measurement:
         base: Base codec of the ratios.
         part: The data they are measured on.
         medium: ``memory``, ``file`` or ``store``.
+        asked: Whether it was asked for; else it stands in for media with two ends, which are too slow to try
+            everything on.
     """
 
-    def __init__(self, session: Session, base: Codec, part: Part, medium: str) -> None:
+    def __init__(self, session: Session, base: Codec, part: Part, medium: str, *, asked: bool = True) -> None:
         self.session, self.base, self.part, self.medium = session, base, part, medium
+        self._stage = "weigh" if asked else "screen"
         self.uses = Uses(session)
         self.seats: list[Seat] = []
         self.scouts: list[Seat] = []
         self._controls: list[Seat] = []
         self._rounds = 0
+        self._answered = False
         self._before = pressure.snapshot()
 
     def first_pass(self, codecs: Sequence[Codec], grains: Sequence[str], until_s: float) -> None:
@@ -63,9 +72,15 @@ class Measurement:
         wanted = [(codec, grain) for grain in grains for codec in codecs]
         # A sequence of documents is no document.
         wanted = [(codec, grain) for codec, grain in wanted if grain == "whole" or not codec.format.sequence]
-        seats = [self._seat(codec, self.part, "weigh", grain) for codec, grain in wanted]
+        seats = [self._seat(codec, self.part, self._stage, grain) for codec, grain in wanted]
         self._try(seats, self.part, until_s)
         self._keep()
+
+    def answer(self) -> None:
+        """Gives the first answer, of what was tried so far."""
+        self._answered = True
+        self._keep()
+        self.session.verdict("pass", "first answer")
 
     def others(self, codecs: Sequence[Codec], until_s: float) -> None:
         """Tries further codecs: on a small part first, where the whole is large, and the promising ones on the whole.
@@ -114,13 +129,12 @@ class Measurement:
     def control(self, until_s: float) -> None:
         """Adds the base once more in a process of its own, which shows what is noise, and the copying of its bytes."""
         session = self.session
-        base = next((one for one in self.seats if one.codec == self.base and one.alive), None)
-        if base is None or session.elapsed_s > until_s:
+        case = self._case(self.base, self.part, "weigh", "whole")
+        if case["status"] not in _MEASURED or session.elapsed_s > until_s:
             return
-        twin = Seat(session, twin_case(session, base.case, self.base, self.part), self.base, self.part)
-        labels = {"medium": self.medium} if self.medium == "store" else {}
-        copy = _Copy(session, session.case("copy", self.part, "weigh", **labels), self.base, self.part)
-        copy.case["bytes"] = base.case.get("bytes")
+        twin = Seat(session, twin_case(session, case, self.base, self.part), self.base, self.part)
+        copy = _Copy(session, session.case("copy", self.part, "weigh"), self.base, self.part)
+        copy.case["bytes"] = case.get("bytes")
         self._try([twin, copy], self.part, until_s, into=self._controls)
         self._keep()
 
@@ -131,7 +145,13 @@ class Measurement:
         for worker in {seat.worker for seat in seats if seat.worker is not None and seat.worker.alive}:
             session.settle(worker)
 
+        kept_s = session.elapsed_s
+
         def near() -> list[Seat]:
+            nonlocal kept_s
+            if session.elapsed_s - kept_s > _KEPT_EVERY_S:
+                self._keep(saved=True)
+                kept_s = session.elapsed_s
             for grain in ("whole", "each"):
                 self.uses.measure_distances(
                     s for s in self.seats if s.samples and (grain == "each") == _each(s)
@@ -141,7 +161,7 @@ class Measurement:
         try:
             self._rounds = sample_rounds(session, seats, near, first=self._rounds, until_s=until_s)
         finally:
-            self._keep()
+            self._keep(saved=True)
 
     def finish(self) -> None:
         """Ends every worker."""
@@ -156,30 +176,37 @@ class Measurement:
 
     # --- private ----------------------------------------------------------------
 
-    def _seat(self, codec: Codec, part: Part, stage: str, grain: str = "whole") -> Seat:
+    def _case(self, codec: Codec, part: Part, stage: str, grain: str) -> dict[str, Any]:
         labels = {"grain": grain} if grain != "whole" else {}
         medium = "memory" if grain == "each" else self.medium
-        return Seat(
-            self.session, self.session.case(str(codec), part, stage, medium=medium, **labels), codec, part
-        )
+        return self.session.case(str(codec), part, stage, medium=medium, **labels)
+
+    def _seat(self, codec: Codec, part: Part, stage: str, grain: str = "whole") -> Seat:
+        return Seat(self.session, self._case(codec, part, stage, grain), codec, part)
 
     def _try(self, seats: Sequence[Seat], part: Part, until_s: float, into: list[Seat] | None = None) -> None:
         """Try the seats that an interrupted run has not finished; all of them join the others."""
         due = [seat for seat in seats if not seat.case["launches"]]
         known = self.seats if into is None else into
         known += due
-        trials = Trials(self.session, due, part)
-        trials.run(
-            until_s,
-            last=True,
-            on_done=lambda done, seat: self.session.tell("pass", done, len(due), str(seat.codec)),
-        )
+
+        def tell(done: int, seat: Seat) -> None:
+            self.session.tell("pass", done, len(due), str(seat.codec))
+            if not self._answered and self._is_answer_due():
+                self.answer()
+
+        Trials(self.session, due, part).run(until_s, last=True, on_done=tell)
+
+    def _is_answer_due(self) -> bool:
+        limit_s = self.session.settings.limit_s or _UNLIMITED_S
+        timed = sum(bool(seat.samples) for seat in self.seats)
+        return timed >= _FEWEST and self.session.elapsed_s > _ANSWER_S + _ANSWER_SHARE * limit_s
 
     def _plain(self) -> list[Seat]:
         return [seat for seat in self.seats if not _each(seat)]
 
-    def _keep(self) -> None:
-        """Put the samples so far into the cases, and into the journal."""
+    def _keep(self, *, saved: bool = False) -> None:
+        """Put the samples so far into the cases; and into the journal, where there are enough to go on with."""
         after = pressure.snapshot()
         stalled = self._before.stalled_share(after)
         for seat in [*self.seats, *self._controls, *self.scouts]:
@@ -187,8 +214,12 @@ class Measurement:
                 seat.forget(TRIAL)
                 launch = seat.launch(1, stalled, after.load)
                 seat.case["launches"] = []
-                self.session.save_launch(seat.case, launch)
-            self.session.save_case(seat.case)
+                if saved:
+                    self.session.save_launch(seat.case, launch)
+                else:
+                    seat.case["launches"] = [launch]
+            if saved:
+                self.session.save_case(seat.case)
 
     def _release(self, seats: Iterable[Seat]) -> None:
         seats = list(seats)

@@ -82,8 +82,8 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         if not any(case.status == "pending" for case in wanted):
             record.setdefault("cases", []).extend(_closed(case, case.status, case.reason) for case in wanted)
             continue
-        left_s = settings.time_s - (time.monotonic() - began_s)
-        if settings.time_s and left_s <= 0:
+        left_s = settings.limit_s - (time.monotonic() - began_s)
+        if settings.limit_s and left_s <= 0:
             record.setdefault("cases", []).extend(_closed(case, "pending", _LATE) for case in wanted)
             continue
         try:
@@ -96,7 +96,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         # What is left of the time is shared by the data sets that are left, but for what an earlier run finished.
         later = list(cases.values())[number + 1 :]
         due = 1 + sum(earlier is None or not earlier.seems_finished(some) for some in later)
-        share_s = left_s / due if settings.time_s else 0.0
+        share_s = left_s / due if settings.limit_s else 0.0
         fresh = start_record(dataset, settings, wiring.command, plan.as_dict())
         fresh["dataset"]["name"] = name
         _join(record, fresh, name)

@@ -104,7 +104,7 @@ def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
     yield from (f"  note: {note}" for note in plan.notes)
     counts = Counter(case.status for case in cases)
     yield f"{plan.name}: {plan.question}"
-    yield f"{counts['pending']} cases to measure, {counts['n/a']} not available here; {_said(plan_seconds(plan, cases), settings.time_s)}"
+    yield f"{counts['pending']} cases to measure, {counts['n/a']} not available here; {_said(plan_seconds(plan, cases), settings.limit_s)}"
     if plan.grow is not None:
         yield f"a point of a growth curve may take {plan.grow.stop_s:g} s and more; --stop ends the curves earlier"
 

@@ -24,7 +24,6 @@ from tare.measure.mains import shown_cases
 from tare.measure.one_file import refuse_many
 from tare.measure.pipeline import Measurement
 from tare.measure.session import (
-    BY_SIZE,
     Control,
     Event,
     Session,
@@ -184,7 +183,7 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(f"{refusal}, not {settings.kind!r}")
     if settings.profile is not None and settings.profile not in PROFILES:
         raise UsageError(f"profile is one of {', '.join(PROFILES)}, not {settings.profile!r}")
-    if settings.time_s not in (0, BY_SIZE) and not LEAST_S <= settings.time_s < float("inf"):
+    if settings.limit_s != 0 and not LEAST_S <= settings.limit_s < float("inf"):
         raise UsageError(
             f"time_s is 0 (no limit) or at least {LEAST_S:g} seconds, in which processes start and load, "
             f"not {settings.time_s!r}"
@@ -246,9 +245,9 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     first, later = in_order(session, codecs, base)
     part = session.part(settings.share or weighed_share(session) or fitting_share(session, base, len(first)))
     note_weighing(session, codecs, part.share)
-    races = [Measurement(session, base, part, medium) for medium in local]
+    races = [Measurement(session, base, part, medium, asked=medium in media) for medium in local]
     try:
-        measure_local(session, races, first, later, streams=len(media) > len(local))
+        measure_local(session, races, first, later, streams=not set(media) <= set(local))
         if streams := [medium for medium in media if medium not in ONE_END]:
             measure_streams(session, races[0], base, part, streams)
         measure_rest(session, races, part)
@@ -275,13 +274,13 @@ def measure_local(
     session.record["noise"]["timer_floor_ns"] = next(
         (seat.floor_ns() for race in races for seat in race.seats if seat.alive), None
     )
-    session.verdict("pass", "first answer")
+    races[0].answer()
     for number, race in enumerate(races):
         left_s = (end_s - session.elapsed_s) / (len(races) - number)
         ends_s = session.elapsed_s + left_s
-        if session.settings.share is None or session.settings.codecs is None:
-            race.others(later, session.elapsed_s + SHARES["others"] * left_s)
-        race.control(session.elapsed_s + 0.5 * (ends_s - session.elapsed_s))
+        race.others(later, session.elapsed_s + SHARES["others"] * left_s)
+        if not streams or race.medium in (session.settings.media or ()):
+            race.control(session.elapsed_s + 0.5 * (ends_s - session.elapsed_s))
         race.rounds(ends_s)
         mark_unmeasured(race)
     session.verdict("rounds", "measured")
@@ -568,8 +567,8 @@ def note_time(session: Session) -> None:
     record = session.record
     record["elapsed_s"] = round(session.elapsed_s, 3)
     record["noise"].update(session.pressure_since_start())
-    if session.settings.time_s:
-        record["noise"]["overrun_s"] = round(max(0.0, session.elapsed_s - session.settings.time_s), 3)
+    if session.settings.limit_s:
+        record["noise"]["overrun_s"] = round(max(0.0, session.elapsed_s - session.settings.limit_s), 3)
 
 
 def finish(session: Session, out: str | Path | None) -> None:

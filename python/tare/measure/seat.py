@@ -424,7 +424,7 @@ class Seat:
 
     def warm_ms(self) -> int:
         """How long its runtime may warm up for one operation: a small share of a run that has a time limit."""
-        limit_s = self.session.settings.time_s
+        limit_s = self.session.settings.limit_s
         return min(WARM_MS, int(limit_s * 1000 * _WARM_SHARE)) if limit_s else WARM_MS
 
     def _hold_clock(self) -> None:

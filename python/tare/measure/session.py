@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tare.measure.journal import Journal
 
 __all__ = [
-    "BY_SIZE",
     "Control",
     "Event",
     "Part",
@@ -55,10 +54,6 @@ _KIND_FACTOR = {
 }
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
-
-
-BY_SIZE = -1.0
-"""A time limit that follows the size of the data."""
 
 
 class Stopped(Exception):
@@ -119,7 +114,7 @@ class Settings:
 
     Args:
         profile: Profile of the headline; None chooses by the kind of data.
-        time_s: Time limit of the run in seconds; 0 for none, ``BY_SIZE`` for that which is usual for its size.
+        time_s: Time limit of the run in seconds; 0 for none, None for what is usual for the size of the data.
         codecs: Codec ids to weigh; None for every installed candidate.
         exclude: Codec or format ids to leave out.
         where: Levels of factors that a plan's cases must have, by the factor's name; one that ends
@@ -148,7 +143,7 @@ class Settings:
     """
 
     profile: str | None = None
-    time_s: float = BY_SIZE
+    time_s: float | None = None
     codecs: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -171,6 +166,11 @@ class Settings:
     workers: Mapping[str, str] = field(default_factory=dict)
     exchange: bool = False
     deep: bool = False
+
+    @property
+    def limit_s(self) -> float:
+        """Returns the time limit in seconds; 0 for none."""
+        return self.time_s or 0.0
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class Session:
 
     def limit_s(self, share: float) -> float:
         """The moment (in elapsed seconds) when ``share`` of the budget is used; infinite without a budget."""
-        return self.settings.time_s * share if self.settings.time_s else float("inf")
+        return self.settings.limit_s * share if self.settings.limit_s else float("inf")
 
     @property
     def start_s(self) -> float:
@@ -349,7 +349,7 @@ class Session:
         self.check()
         if self._on_event is not None:
             self._on_event(
-                Event(stage, done, total, self.elapsed_s, self.settings.time_s, text, self.record, verdict)
+                Event(stage, done, total, self.elapsed_s, self.settings.limit_s, text, self.record, verdict)
             )
 
     def pressure_since_start(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import threading
 from dataclasses import replace
@@ -22,10 +21,10 @@ from tare.errors import MissingLibrary, UsageError, WorkerError
 from tare.measure import session as sessions
 from tare.measure.derive import derive
 from tare.measure.driver import Worker
-from tare.measure.run import keep_base, kind_given, mark_screened, open_session, start_record
+from tare.measure.pipeline import Measurement
+from tare.measure.run import keep_base, kind_given, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Control, Event, Part, Settings, Wiring, memory_limit_bytes
-from tare.measure.stages.choose import choose
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 TABLE = pa.table(
@@ -67,10 +66,9 @@ one_run = pytest.mark.xdist_group("one run in process")
 def test_events_come_stage_by_stage(finished):
     """Stages come in order; each verdict comes with what was derived; nothing comes after the end."""
     stages = list(dict.fromkeys(stage for stage, *_ in finished["events"]))
-    assert ["open", "screen", "probe", "weigh"] == stages[:4]
-    assert set(stages) <= {"open", "screen", "weigh", "memory", "growth", "probe", "done"}
+    assert ["open", "pass", "rounds", "probe"] == stages
     verdicts = [event for event in finished["events"] if event[1]]
-    assert {"screen", "weigh"} <= {stage for stage, *_ in verdicts}
+    assert {"pass", "rounds"} == {stage for stage, *_ in verdicts}
     assert all(derived for *_, derived in verdicts)
     assert finished["after"] == len(finished["events"])
 
@@ -154,7 +152,7 @@ def test_the_base_and_its_twin_give_the_noise(finished):
 # --- stopping -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stage", ["open", "screen", "weigh"])
+@pytest.mark.parametrize("stage", ["open", "pass", "rounds"])
 def test_a_stop_keeps_what_is_finished(tmp_path, stage):
     """After stop() no event comes, the record says so and is saved, the journal is gone."""
     control, out, after = Control(), tmp_path / "r.tare.json", []
@@ -187,7 +185,7 @@ def test_a_failing_display_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     def fail(event: Event) -> None:
-        if event.stage == "screen":
+        if event.stage == "pass":
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -368,100 +366,19 @@ def test_the_best_few_have_the_base_among_them():
     assert [ORJSON] == keep_base([ORJSON], STDLIB, 2)
 
 
-class FakeSeat:
-    """A screened seat with two times and a size."""
-
-    def __init__(
-        self,
-        codec: Codec,
-        encode_ns: float,
-        decode_ns: float,
-        size: int,
-        status: str = "ok",
-        part: Any = None,
-    ) -> None:
-        def columns(ns: float) -> dict[str, list[int]]:
-            return {
-                "wall_ns": [round(ns)] * 2,
-                "user_ns": [round(ns)] * 2,
-                "sys_ns": [0] * 2,
-                "batch": [1] * 2,
-                "nivcsw": [0] * 2,
-            }
-
-        self.codec, self.part = codec, part
-        self.operations = ("encode", "decode")
-        self.samples = {"encode": columns(encode_ns), "decode": columns(decode_ns)}
-        self.case: dict[str, Any] = {"status": status, "bytes": size, "reason": ""}
-        self.distance = float("inf")
-
-
-def test_who_is_weighed():
-    """Near the best in one use is enough; lossy ones must win by far; failures never; the base always."""
-    others = [Codec.parse(text) for text in ("json:msgspec", "json:ujson", "marshal", "json:rapidjson")]
-    seats = [
-        FakeSeat(ORJSON, 1e6, 1e6, 100_000),
-        FakeSeat(STDLIB, 5e7, 5e7, 100_000),
-        FakeSeat(PICKLE, 9e6, 9e6, 1_000),
-        FakeSeat(others[0], 3e6, 3e6, 100_000, "lossy"),
-        FakeSeat(others[1], 3e5, 3e5, 90_000, "lossy"),
-        FakeSeat(others[2], 1e5, 1e5, 1_000, "unproven"),
-        FakeSeat(others[3], 4e8, 4e8, 900_000),
-    ]
-    chosen = choose(seats, STDLIB)
-    assert {ORJSON, PICKLE, STDLIB, others[1]} <= set(chosen)
-    assert STDLIB == chosen[-1], "the base is last, as it is there for the ratios only"
-    assert not {others[2], others[3]} & set(chosen)
-    assert 1 == len([codec for codec in chosen if codec == STDLIB])
-    assert 3 >= len(choose(seats, STDLIB, most=2))
-    assert [] == choose([replace_status(seat, "error") for seat in seats], STDLIB)
-
-
-def replace_status(seat: FakeSeat, status: str) -> FakeSeat:
-    seat.case = {**seat.case, "status": status}
-    return seat
-
-
-def test_screened_codecs_are_predicted_for_the_weighed_size():
-    """Times and bytes grow with the data; the reason says why it was not weighed."""
-    small, weighed = _part(1000, 0.01), _part(50_000, 0.5)
-    seats = [FakeSeat(codec, 2e6, 1e6, 400, part=small) for codec in (ORJSON, STDLIB, PICKLE)]
-    seats[1].distance, seats[2].distance = 7.0, 2.0
-    replace_status(seats[2], "lossy")["reason"] if False else seats[2].case.update(
-        status="lossy", reason="lost"
-    )
-    mark_screened(seats, [ORJSON], weighed)
-    assert "ok" == seats[0].case["status"]
-    assert "predicted" not in seats[0].case
-    assert {"size": "0.5", "bytes": 20_000, "ops": {"encode": 100_000_000, "decode": 50_000_000}} == seats[
-        1
-    ].case["predicted"]
-    assert ("screened", "ok") == (seats[1].case["status"], seats[1].case["verdict_at_screening"])
-    assert "7 times over the best" in seats[1].case["reason"]
-    assert "lossy" == seats[2].case["verdict_at_screening"]
-    assert seats[2].case["reason"].startswith("lost; not among the best few")
-
-
 # --- time -------------------------------------------------------------------------
 
 
-def test_a_run_that_is_late_weighs_nothing(monkeypatch):
-    """When the time is up after screening, the first verdict stands and the record says by how much it was late."""
-    run = importlib.import_module("tare.measure.run")
-    screen = run.screen
+def test_a_run_that_is_late_says_by_how_much(monkeypatch):
+    """When the time is up after the pass, its answer stands and the record says by how much it was late."""
+    answer = Measurement.answer
 
-    def late(session: Any, *arguments: Any) -> Any:
-        seats = screen(session, *arguments)
-        session.started_at -= 100.0
-        return seats
+    def late(self: Any) -> None:
+        answer(self)
+        self.session.started_at -= 100.0
 
-    monkeypatch.setattr(run, "screen", late)
-    texts = []
-    result = measure.run(
-        DOCUMENT, time_s=60, codecs=("json:orjson",), on_progress=lambda event: texts.append(event.text)
-    )
-    assert {"screen"} == {case["stage"] for case in result.cases}
-    assert "the time is up: nothing was weighed; --time gives more" in texts
+    monkeypatch.setattr(Measurement, "answer", late)
+    result = measure.run(DOCUMENT, time_s=60, codecs=("json:orjson",))
     assert 40 < result.record["noise"]["overrun_s"] < 100
     assert "ok" == result.case(result.recommend().detail["key"])["status"]
 
@@ -473,7 +390,7 @@ def test_a_codec_that_needs_far_more_memory_is_stopped(monkeypatch):
     """A codec that wants many copies of the data ends with that reason; one that wants few is well."""
     # Parsing a Python literal takes some 100 times the memory of its numbers.
     monkeypatch.setattr(sessions, "_WORKER_FLOOR_BYTES", 120 << 20)
-    monkeypatch.setattr("tare.measure.stages.fit.available_bytes", lambda: 0)
+    monkeypatch.setattr("tare.measure.limits.available_bytes", lambda: 0)
     dataset, settings = open_dataset(list(range(400_000))), Settings(time_s=60)
     with open_session(dataset, settings, start_record(dataset, settings, ""), Wiring()) as made:
         found = {}

@@ -59,7 +59,7 @@ def fitting_share(session: Session, base: Codec, codecs: int) -> float:
     total = dataset.bytes_memory
     copies = _WORKERS * memory_factor(base, dataset.kind)
     share = min(1.0, available_bytes() / 2 / max(1.0, copies * total))
-    if total > _LARGE_BYTES and session.settings.time_s:
+    if total > _LARGE_BYTES and session.settings.limit_s:
         left_s = session.limit_s(SHARES["pass"]) - session.elapsed_s
         share = min(share, left_s / max(1e-9, codecs * _PASS[dataset.kind] * _byte_s(session, base) * total))
     share = max(share, min(1.0, _LEAST_BYTES / max(1, total)))

@@ -269,7 +269,7 @@ def weigh(
             wanted=wanted,
             until_s=began_s + end * (until_s - began_s) / sum(weights),
             plan=plan,
-            limited=bool(session.settings.time_s),
+            limited=bool(session.settings.limit_s),
             peaks=peaks,
         )
         for (number, group), end in zip(itertools.product(numbers, groups), ends, strict=True)

@@ -1,0 +1,364 @@
+"""A default run: in which order codecs are tried, which get more rounds, what is shown of the rest."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tare import measure
+from tare.codec import Codec
+from tare.errors import UsageError
+from tare.measure import pipeline
+from tare.measure.estimate import Uses, least_ns
+from tare.measure.run import mark_unmeasured
+from tare.measure.session import Control, Event, Part, Settings
+from tare.measure.stages import fit
+from tare.measure.stages.fit import fitting_share
+from tare.measure.stages.rounds import sample_rounds
+from tare.measure.stages.trials import NOT_REACHED, Trials
+
+DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
+ORJSON, STDLIB, PICKLE = (Codec.parse(text) for text in ("json:orjson", "json:stdlib", "pickle"))
+
+
+@pytest.fixture(autouse=True)
+def _state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+class _Timed(SimpleNamespace):
+    """A seat with these times of each operation, in nanoseconds; compared by identity."""
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+    def sample(self, operation: str, round_: int, position: int) -> None:
+        self.session.taken.append((self.codec, operation, round_))
+        self.session.elapsed_s += self.took_s
+        columns = self.samples.setdefault(operation, {name: [] for name in ("round", "wall_ns", "batch")})
+        columns["round"].append(round_)
+        columns["wall_ns"].append(round(self.times.pop(0)) if self.times else 1000)
+        columns["batch"].append(1)
+
+    def expected_s(self, operation: str) -> float:
+        return self.took_s
+
+
+def _seat(codec: Codec, calls: list[float], size: int = 1000, status: str = "ok", **more: Any) -> Any:
+    times = [round(ns) for ns in calls]
+    columns = {"wall_ns": times, "batch": [1] * len(calls), "round": list(range(len(calls)))}
+    return _Timed(
+        codec=codec,
+        part=Part(0.1, "", "json", "document", 10, 10, 1000, ""),
+        operations=("encode", "decode"),
+        medium="memory",
+        samples={"encode": columns, "decode": dict(columns)} if calls else {},
+        case={"status": status, "bytes": size, "reason": ""},
+        distance=math.inf,
+        **{"alive": True, "took_s": 0.01, "times": [], **more},
+    )
+
+
+def _uses(*codecs: Codec, **settings: Any) -> Uses:
+    record = {"codecs": {str(codec): {"flags": codec.flags()} for codec in codecs}}
+    return Uses(SimpleNamespace(record=record, settings=Settings(**settings)))  # type: ignore[arg-type]
+
+
+# --- who is near the best ----------------------------------------------------------------------------
+
+
+def test_the_least_time_counts():
+    """On a busy machine most calls are slow; one that was not tells what the codec takes."""
+    seat = _seat(ORJSON, [9e8, 9e8, 3e5])
+    assert least_ns(seat, "encode") == 3e5
+    assert least_ns(_seat(ORJSON, []), "encode") is None
+
+
+def test_distance_is_that_of_the_use_that_suits_a_codec_best():
+    """The small one is the best of an archive, the quick one of a cache; what loses data must win by far."""
+    small, slow = Codec.parse("json:orjson+gzip:6"), Codec.parse("yaml:pyyaml")
+    lossy = Codec.parse("json:ujson")
+    seats = [
+        _seat(ORJSON, [1e6], 10_000_000),
+        _seat(small, [3e8], 1_000_000),
+        _seat(slow, [9e9], 20_000_000),
+        _seat(lossy, [1e6], 10_000_000, "lossy"),
+    ]
+    _uses(ORJSON, small, slow, lossy).measure_distances(seats)
+    assert [seat.distance for seat in seats[:2]] == pytest.approx([1.0, 1.0])
+    assert seats[2].distance > 10
+    assert seats[3].distance == pytest.approx(2.0)
+
+
+def test_what_no_use_allows_is_never_near():
+    """Bytes that run code are for nobody else; where append is asked for, who cannot is far from any use."""
+    seats = [_seat(PICKLE, [1.0]), _seat(STDLIB, [1e6])]
+    uses = _uses(PICKLE, STDLIB, must=("untrusted",))
+    uses.measure_distances(seats)
+    assert seats[0].distance == math.inf
+    assert seats[1].distance == 1.0
+    assert uses.barred(PICKLE)
+    assert not uses.barred(STDLIB)
+
+
+def test_the_small_part_predicts_by_what_the_base_grew():
+    """Of ten times the data the base takes five times as long: so is expected of the others."""
+    base = (_seat(STDLIB, [1e6], 1000), _seat(STDLIB, [5e6], 10_000))
+    quick, slow = _seat(ORJSON, [5e5], 1000), _seat(PICKLE, [1e7], 1000)
+    uses = _uses(STDLIB, ORJSON, PICKLE)
+    found = uses.predicted([quick, slow], base, [base[1]])
+    assert found[quick] == pytest.approx(0.5, rel=0.2)
+    assert found[slow] == pytest.approx(10, rel=0.2)
+
+
+# --- rounds ------------------------------------------------------------------------------------------
+
+
+def _session(**more: Any) -> Any:
+    return SimpleNamespace(
+        **{"elapsed_s": 0.0, "rng": random.Random(1), "taken": [], "tell": lambda *_, **__: None, **more}
+    )
+
+
+def test_every_codec_gets_a_few_rounds_and_those_near_the_best_more():
+    """Three of each, in one order and then in reverse; the near one goes on until its figures are narrow."""
+    session = _session()
+    seats = [_seat(ORJSON, [], session=session), _seat(PICKLE, [], session=session)]
+    taken = sample_rounds(session, seats, lambda: seats[:1], first=0, until_s=100.0)
+    rounds = {
+        codec: len([1 for one, op, _ in session.taken if (one, op) == (codec, "encode")])
+        for codec in (ORJSON, PICKLE)
+    }
+    assert rounds[PICKLE] in (3, 4)
+    assert rounds[ORJSON] >= 9
+    assert taken == max(round_ for *_, round_ in session.taken)
+    first, second = ([one[:2] for one in session.taken if one[2] == n] for n in (1, 2))
+    assert first == second[::-1]
+
+
+def test_figures_that_are_not_narrow_get_more_rounds():
+    """Times that never agree are sampled up to the most rounds, and no more."""
+    session = _session()
+    seat = _seat(ORJSON, [], session=session, times=[1000 * 2**n for n in range(60)] + [1] * 60)
+    sample_rounds(session, [seat], lambda: [seat], first=0, until_s=100.0)
+    assert len(seat.samples["encode"]["round"]) > 9
+
+
+def test_no_sample_begins_that_would_end_after_the_limit():
+    """A slow codec's next call is not made, whatever is left of the round."""
+    session = _session()
+    seats = [_seat(ORJSON, [], session=session, took_s=0.3), _seat(PICKLE, [], session=session, took_s=2.0)]
+    sample_rounds(session, seats, lambda: seats, first=0, until_s=5.0)
+    assert session.elapsed_s <= 5.0
+    assert session.taken
+
+
+def test_trial_samples_go_when_there_are_others():
+    """Two are tried at a time: their times count only until two rounds are there."""
+    from tare.measure.seat import Seat
+
+    seat: Any = Seat.__new__(Seat)
+    seat.samples = {"encode": {"round": [0, 1], "wall_ns": [900, 100]}}
+    seat.forget(0)
+    assert seat.samples["encode"]["round"] == [0, 1]
+    seat.samples = {"encode": {"round": [0, 1, 2], "wall_ns": [900, 100, 110]}}
+    seat.forget(0)
+    assert seat.samples["encode"] == {"round": [1, 2], "wall_ns": [100, 110]}
+
+
+# --- how much of the data ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "time_s", "free", "expected"),
+    [
+        (1 << 20, 10.0, 100 << 30, 1.0),
+        (100 << 20, 30.0, 100 << 30, 1.0),
+        (1000 << 20, 10.0, 100 << 30, 0.25),
+        (1000 << 20, 0.0, 100 << 30, 1.0),
+        (1 << 30, 60.0, 18 << 30, 0.5),
+        (1 << 30, 2.0, 100 << 30, 0.047),
+    ],
+)
+def test_all_of_the_data_is_measured_if_it_fits(monkeypatch, size, time_s, free, expected):
+    """One pass must fit into half the time, and the data into the memory as often as processes hold it."""
+    monkeypatch.setattr(fit, "available_bytes", lambda: free)
+    monkeypatch.setattr(fit, "_byte_s", lambda session, base: 1e-9)
+    limit = time_s or math.inf
+    session: Any = SimpleNamespace(
+        dataset=SimpleNamespace(bytes_memory=size, kind="table"),
+        settings=Settings(time_s=time_s),
+        elapsed_s=0.0,
+        limit_s=lambda share: share * limit,
+    )
+    assert fitting_share(session, Codec.parse("parquet:pyarrow"), 10) == pytest.approx(expected, rel=0.06)
+
+
+# --- whole runs --------------------------------------------------------------------------------------
+
+
+def test_what_people_use_is_tried_first_and_the_first_answer_follows():
+    """The shortlist in its order, then the first answer, then the others, whose reason is the time if it ended before."""
+    texts: list[str] = []
+
+    def note(event: Event) -> None:
+        texts.append(event.text)
+
+    result = measure.run(DOCUMENT, time_s=4, exclude=("yaml", "repr", "bson"), on_progress=note)
+    said = texts.index("first answer")
+    assert {"json:orjson", "json:msgspec", "json:stdlib"} <= set(texts[:said])
+    others = [text for text in texts[said:] if text == "json:simplejson"]
+    case = next(case for case in result.cases if case["labels"]["codec"] == "json:simplejson")
+    assert others or case["reason"] == NOT_REACHED
+
+
+def test_only_media_asked_for_are_shown():
+    """Everything is tried in memory before it goes through a pipe; no case of that is left."""
+    result = measure.run(DOCUMENT, time_s=8, media=("fifo", "unix"), codecs=("json:orjson", "pickle"))
+    shown = {case["labels"]["medium"] for case in result.cases if case["labels"]["codec"] != "copy"}
+    assert shown == {"fifo", "unix"}
+    assert len(result.cases) == len({case["key"] for case in result.cases})
+
+
+def test_lines_of_json_are_messages(tmp_path):
+    """Each line is one call, and the whole is measured too."""
+    path = tmp_path / "events.ndjson"
+    path.write_text("".join(json.dumps(one) + "\n" for one in DOCUMENT))
+    result = measure.run(path, time_s=4, codecs=("json:orjson", "ndjson:orjson"))
+    found = {
+        (case["labels"]["codec"], case["labels"].get("grain", "whole"))
+        for case in result.cases
+        if case["launches"] and "twin" not in case["labels"]
+    }
+    assert {("json:orjson", "each"), ("json:orjson", "whole"), ("ndjson:orjson", "whole")} <= found
+    assert ("ndjson:orjson", "each") not in {
+        (case["labels"]["codec"], case["labels"].get("grain", "whole")) for case in result.cases
+    }
+    assert {case["status"] for case in result.cases} == {"ok"}
+
+
+def test_what_was_tried_on_a_small_part_is_predicted_for_the_whole():
+    """Times and bytes grow with the data; the reason says that more is not known."""
+    scout = _seat(ORJSON, [2e6], 400)
+    scout.distance = 7.0
+    late = _seat(PICKLE, [], 400)
+    race: Any = SimpleNamespace(
+        scouts=[scout, late], part=Part(0.5, "", "json", "document", 10, 10, 50_000, "")
+    )
+    mark_unmeasured(race)
+    assert scout.case["predicted"] == {
+        "size": "0.5",
+        "bytes": 20_000,
+        "ops": {"encode": 100_000_000, "decode": 100_000_000},
+    }
+    assert (scout.case["status"], scout.case["verdict_at_screening"]) == ("screened", "ok")
+    assert "7 times the best" in scout.case["reason"]
+    assert (late.case["status"], late.case["reason"]) == ("pending", NOT_REACHED)
+
+
+def test_large_data_are_tried_on_a_part_first(monkeypatch):
+    """Further codecs: those near the best on the part are measured on the whole, the others keep what it predicts."""
+    monkeypatch.setattr(pipeline, "_SMALL_BYTES", {"document": 1 << 14, "table": 1 << 14})
+    result = measure.run(DOCUMENT, time_s=12, exclude=("bson", "avro", "fory"))
+    stages = {case["labels"]["codec"]: case["stage"] for case in result.cases if "twin" not in case["labels"]}
+    assert stages["json:orjson"] == "weigh"
+    slow = next(case for case in result.cases if case["labels"]["codec"] == "yaml:pyyaml,loader=c")
+    assert slow["stage"] == "screen"
+    assert slow["status"] in ("screened", "lossy", "pending")
+    assert len(result.cases) == len({case["key"] for case in result.cases})
+
+
+OPTIONS: dict[str, Any] = {"codecs": ("json:orjson",), "time_s": 0, "media": ("memory",)}
+one_run = pytest.mark.xdist_group("one run to be resumed")
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The record of a run that others go on from."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        return json.loads(json.dumps(measure.run(DOCUMENT, **OPTIONS).record))
+
+
+def cut(record: dict[str, Any], folder: Path) -> Path:
+    """The record, saved as that of a run that was interrupted."""
+    path = folder / "r.tare.json"
+    path.write_text(json.dumps({**record, "interrupted": True, "derived": {}}))
+    return path
+
+
+@one_run
+def test_a_finished_run_is_resumed_with_all_it_had(before, tmp_path):
+    """Killed at its end, it goes on behind it, with the twin and the copying it had."""
+    result = measure.run(DOCUMENT, resume=cut(before, tmp_path), **OPTIONS)
+    made = {case["key"]: case["launches"] for case in before["cases"] if case["stage"] == "weigh"}
+    assert made == {case["key"]: case["launches"] for case in result.cases if case["stage"] == "weigh"}
+
+
+@one_run
+def test_controls_that_were_not_saved_are_measured_on_resume(before, tmp_path):
+    """An interrupted run that had the base but not its twin gets one."""
+    cases = [
+        case
+        for case in before["cases"]
+        if not case["labels"].get("twin") and case["labels"]["codec"] != "copy"
+    ]
+    result = measure.run(DOCUMENT, resume=cut({**before, "cases": cases}, tmp_path), **OPTIONS)
+    assert result.record["resumed"]["used"] > 0
+    assert {case["status"] for case in result.cases} == {"ok"}
+    for case in result.cases:
+        if case["labels"].get("twin") or case["labels"]["codec"] == "copy":
+            assert case["launches"], case["key"]
+
+
+def test_a_stop_in_the_pass_leaves_an_answer(tmp_path):
+    """What was tried is shown, and a resumed run measures the same share."""
+    control, out = Control(), tmp_path / "r.tare.json"
+
+    def stop(event: Event) -> None:
+        if event.stage == "pass" and event.text == "first answer":
+            control.stop()
+
+    first = measure.run(
+        DOCUMENT,
+        time_s=20,
+        codecs=("json:orjson", "pickle"),
+        control=control,
+        on_progress=stop,
+        out=out,
+        share=0.5,
+    )
+    assert first.record["interrupted"]
+    assert first.recommend().sentence
+    rows = {row["codec"]: row for row in first.table()}
+    assert {"json:orjson", "pickle", "json:stdlib"} == set(rows)
+    assert all(row["total_ns"] for row in rows.values())
+    again = measure.run(DOCUMENT, time_s=4, codecs=("json:orjson", "pickle"), resume=out)
+    assert {case["labels"]["size"] for case in again.cases if case["stage"] == "weigh"} == {"0.5"}
+
+
+def test_a_share_that_is_given_is_measured():
+    """Whatever the time would suffice for."""
+    result = measure.run(DOCUMENT, time_s=4, codecs=("json:orjson",), share=0.25)
+    assert {case["labels"]["size"] for case in result.cases if case["stage"] == "weigh"} == {"0.25"}
+    with pytest.raises(UsageError, match="share is a share"):
+        measure.run(DOCUMENT, share=1.5)
+
+
+def test_no_trial_begins_that_would_end_after_the_limit():
+    """By what the trials before took; the base is tried all the same, for nothing is said without it."""
+    session = SimpleNamespace(
+        elapsed_s=18.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+    seats = [SimpleNamespace(codec=codec, tried_s=took) for codec, took in ((PICKLE, 3.0), (ORJSON, 0.0))]
+    base = SimpleNamespace(codec=STDLIB, tried_s=0.0)
+    trials: Any = Trials(session, [*seats, base], None)  # type: ignore[arg-type]
+    assert [trials._due(seat, 19.0, True) for seat in (seats[1], base)] == [False, True]
+    seats[0].tried_s = 1.0
+    assert trials._due(seats[1], 19.0, True)
