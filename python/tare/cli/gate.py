@@ -125,7 +125,7 @@ def measuring(
         from tare.cli.measure import time_of_record
         from tare.measure import run
         from tare.measure.like import settings_like
-        from tare.measure.session import Settings
+        from tare.measure.settings import Settings
 
         click.echo(f"measuring {', '.join(clean(codec) for codec in codecs)}", err=True)
         given_s = time_of_record(record) if time_s is None else time_s

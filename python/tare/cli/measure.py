@@ -421,7 +421,7 @@ def settings_of(options: dict[str, Any]) -> Any:
     from tare.measure.like import settings_like
     from tare.measure.result import Result
     from tare.measure.run import without_media
-    from tare.measure.session import Settings
+    from tare.measure.settings import Settings
 
     if options["like"] and options["plan"]:
         raise click.UsageError(

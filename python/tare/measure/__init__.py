@@ -18,7 +18,11 @@ What to do
     subsets         reading a part: a column, rows, a property, the first value
 
 A run, in the parent
-    run             a default run, stage by stage; the stages are in ``stages/``
+    run             a default run: opened, measured, derived, saved
+    pipeline        its pass of what people use, the others, the rounds; the stages are in ``stages/``
+    estimate        who is near the best, while it goes on
+    limits          its time, and how much of the data it loads
+    settings        what it is asked for
     one_file        what is not one file, and what to do instead
     session         what the stages share: settings, parts of the data, cases, budget
     seat            one case in one launch, in a worker

@@ -122,7 +122,7 @@ class Measure(ModuleType):
             from tare.dataset import open_dataset
             from tare.measure.limits import with_limits
             from tare.measure.one_file import refuse_many
-            from tare.measure.session import Settings
+            from tare.measure.settings import Settings
 
             refuse_many(data)
             bound = with_limits(Settings(time_s=given["time_s"], max_bytes=given["max_bytes"]), data)
@@ -145,7 +145,7 @@ def arguments_of(named: dict[str, Any]) -> dict[str, Any]:
     """
     from dataclasses import fields
 
-    from tare.measure.session import Settings
+    from tare.measure.settings import Settings
 
     known = {field.name for field in fields(Settings)}
     given: dict[str, Any] = {}

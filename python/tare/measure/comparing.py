@@ -18,9 +18,10 @@ from tare.errors import NotComparable
 from tare.measure.analysis import Analysis, Figure, Group, analyse, pair_summary
 from tare.measure.constraints import losses
 from tare.measure.derive import noise_of, rounded
+from tare.measure.full_size import least_shifts
 from tare.measure.mains import TOTAL, is_ranked, number, peak_of
 from tare.measure.record import method_of
-from tare.measure.statistics import Array, differs, quantiles
+from tare.measure.statistics import FIRM, Array, differs, quantiles
 from tare.measure.wording import percent
 
 __all__ = ["Side", "check_comparable", "compare", "compare_sides", "drift", "side", "total_op"]
@@ -278,9 +279,14 @@ def _ops(
             "differs": differs(lo, hi, floor),
             "letters_a": left[op].letters,
             "letters_b": right[op].letters,
-            "provisional": min(left[op].launches, right[op].launches) < 3,
+            "provisional": any(_is_provisional(one) for one in (left[op], right[op])),
         }
     return ops
+
+
+def _is_provisional(figure: Figure) -> bool:
+    """Whether too little was measured to hold a difference against anybody."""
+    return not figure.sure if figure.method == "least" else figure.launches < FIRM
 
 
 def _ratio(
@@ -293,7 +299,11 @@ def _ratio(
             return None
         (x, x_draws), (y, y_draws) = left, right
     else:
-        x, x_draws, y, y_draws = math.log(a.time_ns), a.draws, math.log(b.time_ns), b.draws
+        x, y = math.log(a.time_ns), math.log(b.time_ns)
+        x_draws, y_draws = (
+            figure.draws + least_shifts(figure, len(figure.draws), f"{name}|{figure.key}")
+            for figure, name in ((a, "a"), (b, "b"))
+        )
     # Launches of two runs are no pairs: the draws of each are its own, seeded by its own record.
     lo, hi = quantiles(np.asarray(y_draws - x_draws))
     point = y - x

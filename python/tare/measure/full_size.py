@@ -13,7 +13,7 @@ from tare.measure.cost import Costed
 from tare.measure.mains import SPAN
 from tare.measure.statistics import FIRM, Array, seed_of
 
-__all__ = ["OPERATIONS", "costed", "scaled", "widened"]
+__all__ = ["OPERATIONS", "costed", "least_shifts", "scaled", "widened"]
 
 Timed = tuple[float, Array]
 
@@ -30,6 +30,9 @@ LAUNCH_SPREAD = {"weigh": 0.07, "screen": 0.3}
 # by 0.1 to 0.8, and single samples by 0.4 to 0.9. Samples too few for an interval are taken for that
 # far off; a first call of one process for as far as at screening.
 SPAN_SPREAD, SPAN_SAMPLE_SPREAD, SAMPLE_SPREAD = 0.3, 0.7, 0.3
+# The least of the rounds of one process: what a second process of the base differed by on 25 data sets, and
+# what few rounds were off by beside it (docs/decisions.md).
+LEAST_SPREAD, LEAST_SAMPLE_SPREAD = 0.03, 0.15
 # Half width of the interval of a ratio, in standard deviations of each of the two.
 _RATIO_WIDTH = 1.959964 * math.sqrt(2)
 # Few degrees of freedom: one codec in ten was off by more than twice the factor.
@@ -92,6 +95,20 @@ def costed(
     return one
 
 
+def least_shifts(figure: Figure, draws: int, seed: str) -> Array:
+    """Returns draws of what another process would add to the logarithm of a figure of one process; 0 for other figures.
+
+    Args:
+        figure: The figure.
+        draws: How many.
+        seed: What they depend on.
+    """
+    if figure.method != "least":
+        return np.zeros(draws)
+    shifts = np.random.RandomState(seed_of(seed)).standard_t(SPREAD_DEGREES, size=draws)
+    return np.asarray(_spread(figure, "weigh", 0.0) * shifts)
+
+
 def _spread(figure: Figure, stage: str, floor: float) -> float:
     """What a time may be off beyond what its rounds tell, as a spread of its logarithm.
 
@@ -100,6 +117,9 @@ def _spread(figure: Figure, stage: str, floor: float) -> float:
         stage: Where it was taken.
         floor: Noise floor: what the base was off itself.
     """
+    if figure.method == "least":
+        few = 0.0 if figure.sure else LEAST_SAMPLE_SPREAD / math.sqrt(figure.samples)
+        return max(math.hypot(LEAST_SPREAD, few), math.log1p(floor) / _RATIO_WIDTH)
     if figure.launches >= FIRM:
         return 0.0
     span = figure.op == SPAN

@@ -155,9 +155,7 @@ def _time(row: Mapping[str, Any], limit: float, machine: tuple[float, float] | N
         about = f"{row['codec']} on {row['medium']}, {op}: {found['ratio']:.2f}x [{found['lo']:.2f}, {found['hi']:.2f}]"
         figures = {name: found[name] for name in ("ratio", "lo", "hi")} | {"limit": limit, "op": op}
         if found["lo"] > least and found["provisional"]:
-            findings.append(
-                _finding(row, "time", "unsure", f"{about}, from fewer than 3 launches", **figures)
-            )
+            findings.append(_finding(row, "time", "unsure", f"{about}, from too few samples", **figures))
         elif found["lo"] > least and machine and machine[0] > DRIFT and found["lo"] / machine[1] <= least:
             text = f"{about}; copying memory got {machine[0]:.2f}x slower too: the machine, perhaps"
             findings.append(_finding(row, "time", "unsure", text, **figures))

@@ -10,7 +10,7 @@ from tare.errors import UsageError
 from tare.measure.mains import base_of, is_ranked, main_stage
 
 if TYPE_CHECKING:
-    from tare.measure.session import Settings
+    from tare.measure.settings import Settings
 
 __all__ = ["settings_like", "weighed_codecs"]
 

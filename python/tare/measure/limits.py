@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tare.measure.session import Settings
+    from tare.measure.settings import Settings
 
 __all__ = ["available_bytes", "load_bytes", "usual_time_s", "with_limits"]
 

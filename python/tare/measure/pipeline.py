@@ -9,14 +9,15 @@ Codecs of one library share a process, kept for all its rounds. Design: docs/gui
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure import pressure
-from tare.measure.estimate import Uses
+from tare.measure.estimate import Uses, rounds_of
 from tare.measure.seat import Seat
-from tare.measure.stages.rounds import sample_rounds
+from tare.measure.stages.rounds import FEW, sample_rounds
 from tare.measure.stages.trials import TRIAL, Trials
 from tare.measure.stages.weigh import twin_case
 
@@ -145,11 +146,12 @@ class Measurement:
         for worker in {seat.worker for seat in seats if seat.worker is not None and seat.worker.alive}:
             session.settle(worker)
 
-        kept_s = session.elapsed_s
+        kept_s = math.inf
 
         def near() -> list[Seat]:
             nonlocal kept_s
-            if session.elapsed_s - kept_s > _KEPT_EVERY_S:
+            first = kept_s == math.inf and all(rounds_of(seat) >= FEW for seat in seats if seat.alive)
+            if first or session.elapsed_s - kept_s > _KEPT_EVERY_S:
                 self._keep(saved=True)
                 kept_s = session.elapsed_s
             for grain in ("whole", "each"):
@@ -186,7 +188,7 @@ class Measurement:
 
     def _try(self, seats: Sequence[Seat], part: Part, until_s: float, into: list[Seat] | None = None) -> None:
         """Try the seats that an interrupted run has not finished; all of them join the others."""
-        due = [seat for seat in seats if not seat.case["launches"]]
+        due = [seat for seat in seats if _rounds_kept(seat.case) < FEW]
         known = self.seats if into is None else into
         known += due
 
@@ -246,6 +248,12 @@ class _Copy(Seat):
             self.case["status"] = "ok"
         except WorkerError as error:
             self.lose(error)
+
+
+def _rounds_kept(case: dict[str, Any]) -> int:
+    """Rounds of a case that an interrupted run left."""
+    counts = [len(columns["round"]) for launch in case["launches"] for columns in launch["samples"].values()]
+    return min(counts, default=0)
 
 
 def _each(seat: Seat) -> bool:

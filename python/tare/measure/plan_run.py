@@ -19,7 +19,8 @@ from tare.measure.planning import linked, narrowed
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, note_time, open_session, start_record
 from tare.measure.seat import Seat
-from tare.measure.session import Session, Settings, Stopped, Wiring
+from tare.measure.session import Session, Stopped, Wiring
+from tare.measure.settings import Settings
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.stream import StreamSeat, weigh_streams
 from tare.measure.stages.weigh import Contender, weigh

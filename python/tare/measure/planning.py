@@ -13,7 +13,7 @@ from tare.measure.reach import DEFAULT_LINK
 if TYPE_CHECKING:
     from tare.measure.cases import Case
     from tare.measure.plan import Plan
-    from tare.measure.session import Settings
+    from tare.measure.settings import Settings
 
 __all__ = ["estimate", "linked", "narrowed", "plan_seconds"]
 

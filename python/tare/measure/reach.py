@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tare.measure.remote_end import RemoteEnd
-    from tare.measure.session import Settings
+    from tare.measure.settings import Settings
     from tare.media.lan import Lan
     from tare.media.link import Link, RelayProcess
 

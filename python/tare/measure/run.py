@@ -23,14 +23,8 @@ from tare.measure.limits import with_limits
 from tare.measure.mains import shown_cases
 from tare.measure.one_file import refuse_many
 from tare.measure.pipeline import Measurement
-from tare.measure.session import (
-    Control,
-    Event,
-    Session,
-    Settings,
-    Stopped,
-    Wiring,
-)
+from tare.measure.session import Control, Event, Session, Stopped, Wiring
+from tare.measure.settings import Settings
 from tare.measure.stages import SHARES
 from tare.measure.stages.fit import fitting_share
 from tare.measure.stages.growth import measure_growth

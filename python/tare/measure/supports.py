@@ -27,7 +27,7 @@ from tare.measure.subsets import refusal
 if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.dataset import Dataset
-    from tare.measure.session import Settings
+    from tare.measure.settings import Settings
 
 __all__ = ["asked_for", "canonical", "check_id", "left_after", "not_on", "others", "supports", "tried"]
 

@@ -177,9 +177,9 @@ def _interrupted(process: subprocess.Popen[str], out: Path) -> tuple[str, str, d
 
 def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) -> None:
     """Ctrl-C ends soon with 130, a record with the finished cases, and the command that goes on."""
-    words = ("--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s", "--exchange")
+    words = ("--codec", "json:orjson", "--base", "planted:uneven", "--time", "60s", "--exchange")
     process, out = _start(tmp_path, *words)
-    _until(process, "weigh", 1)
+    _until(process, "rounds", 1)
     _, errors, record = _interrupted(process, out)
     assert any(case["launches"] for case in record["cases"])
     assert "exchange not begun: interrupted" in errors
@@ -239,9 +239,9 @@ def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: P
 
     One of the codecs ends its process, which is a result and no error of the command.
     """
-    codecs = ("--codec", "json:orjson", "--codec", "json:stdlib", "--codec", "planted:leave")
+    codecs = ("--codec", "json:orjson", "--codec", "planted:leave", "--base", "planted:uneven")
     process, out = _start(tmp_path, *codecs, "--time", "60s")
-    _until(process, "weigh", 2)
+    _until(process, "rounds", 6)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
     assert list(tmp_path.glob("tare-run-*")), "copies of the user's data"
@@ -251,13 +251,13 @@ def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: P
 
     # The journal that is resumed goes only when the new one of its name holds what was taken over.
     again, _ = _start(tmp_path, *codecs, "--time", "60s", "--resume", str(journal))
-    _until(again, "screen")
+    _until(again, "pass")
     os.killpg(again.pid, signal.SIGKILL)
     again.communicate(timeout=60)
     weighed = [
         line for line in journal.read_bytes().splitlines() if b'"launch"' in line and b"size=1|" in line
     ]
-    assert len(weighed) >= 4, "both codecs, the twin and the floor of a whole launch"
+    assert len(weighed) >= 4, "both codecs, the twin and the copying of bytes"
 
     more = ("--resume", str(journal), "--out", str(out), "--time", "4s", "--quiet")
     _run(tmp_path, "measure", str(tmp_path / "data.json"), *codecs, *more)
@@ -269,8 +269,8 @@ def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: P
 
 def test_terminate_is_an_interrupt(tmp_path: Path) -> None:
     """SIGTERM, as service managers send it, saves the record like Ctrl-C does."""
-    process, out = _start(tmp_path, "--codec", "json:orjson", "--time", "60s")
-    _until(process, "weigh", 1)
+    process, out = _start(tmp_path, "--codec", "json:orjson", "--base", "planted:uneven", "--time", "60s")
+    _until(process, "rounds", 1)
     process.terminate()
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors

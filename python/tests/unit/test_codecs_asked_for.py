@@ -19,7 +19,7 @@ from tare.errors import UsageError
 from tare.measure import foreign, supports
 from tare.measure.foreign import LANGUAGES, Inventory
 from tare.measure.planning import estimate
-from tare.measure.session import Settings
+from tare.measure.settings import Settings
 from tare.measure.supports import asked_for, check_id, left_after, tried
 
 DOCUMENT = {

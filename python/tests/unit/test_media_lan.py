@@ -29,7 +29,7 @@ from tare._tare import PacketRelay
 from tare.measure.link_check import check_link, drift
 from tare.measure.plan import Plan
 from tare.measure.reach import Reach
-from tare.measure.session import Settings
+from tare.measure.settings import Settings
 from tare.media import lan
 from tare.media.lan import METHODS, Lan, LanError
 from tare.media.link import Link

@@ -17,7 +17,8 @@ from tare.errors import UsageError
 from tare.measure import pipeline
 from tare.measure.estimate import Uses, least_ns
 from tare.measure.run import mark_unmeasured
-from tare.measure.session import Control, Event, Part, Settings
+from tare.measure.session import Control, Event, Part
+from tare.measure.settings import Settings
 from tare.measure.stages import fit
 from tare.measure.stages.fit import fitting_share
 from tare.measure.stages.rounds import sample_rounds

@@ -14,7 +14,7 @@ from tare.cli.measure import command
 from tare.errors import PlanError, UsageError
 from tare.measure import plan_run
 from tare.measure.plan import Plan
-from tare.measure.session import Settings
+from tare.measure.settings import Settings
 from tare.report import markdown, terminal
 
 FEW = (

@@ -12,7 +12,7 @@ from tare.errors import PlanError, UsageError
 from tare.measure.cases import case_key, full_labels, label_text, operations, parse_key
 from tare.measure.plan import MAX_FILE_BYTES, PLANS, Plan
 from tare.measure.planning import estimate
-from tare.measure.session import Settings
+from tare.measure.settings import Settings
 from tare.measure.supports import asked_for, left_after
 
 BLOCK: dict[str, Any] = {"dataset": ["d.csv"], "codec": ["csv:stdlib"]}

@@ -13,7 +13,7 @@ from tare.codec.route_ids import MEDIA, codec_part, split_route
 from tare.converting.naming import pressed
 from tare.errors import UsageError
 from tare.measure.run import without_media
-from tare.measure.session import Settings
+from tare.measure.settings import Settings
 
 
 @pytest.mark.parametrize("medium", MEDIA)

@@ -24,7 +24,8 @@ from tare.measure.driver import Worker
 from tare.measure.pipeline import Measurement
 from tare.measure.run import keep_base, kind_given, open_session, start_record
 from tare.measure.seat import Seat
-from tare.measure.session import Control, Event, Part, Settings, Wiring, memory_limit_bytes
+from tare.measure.session import Control, Event, Part, Wiring, memory_limit_bytes
+from tare.measure.settings import Settings
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 TABLE = pa.table(

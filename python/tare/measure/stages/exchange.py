@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from tare.measure.session import Stopped
 
 if TYPE_CHECKING:
-    from tare.measure.session import Session, Settings
+    from tare.measure.session import Session
+    from tare.measure.settings import Settings
 
 __all__ = ["measure_exchange"]
 

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from tare.measure.seat import Seat
     from tare.measure.session import Session
 
-__all__ = ["sample_rounds"]
+__all__ = ["FEW", "sample_rounds"]
 
-# Rounds of every codec; then of those near the best, until the middle half of the last ones lies within this.
-_ALL, _FEWEST, _MOST = 3, 9, 45
+FEW = 3
+"""Rounds of every codec."""
+# Rounds of those near the best: until a quarter of their samples lie within this of the least.
+_FEWEST, _MOST = 9, 45
 _NARROW = 0.02
 
 
@@ -61,7 +63,7 @@ def _is_due(seat: Seat, near: bool) -> bool:
     if not seat.alive or seat.case["status"] not in ("ok", "lossy", "unproven"):
         return False
     rounds = rounds_of(seat)
-    if rounds < _ALL:
+    if rounds < FEW:
         return True
     return near and rounds < _MOST and (rounds < _FEWEST or not _is_narrow(seat))
 

@@ -121,7 +121,7 @@ def plan_measure(
         UsageError: Fewer seconds than processes take to start, or no such codec.
     """
     from tare.measure.run import check_settings
-    from tare.measure.session import Settings
+    from tare.measure.settings import Settings
     from tare.measure.supports import check_id
     from tare.scale.planning.convert import kept_plan, named
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import time
 
@@ -43,6 +44,12 @@ def hang(_):
 
 def slow(data):
     time.sleep(0.02)
+    return json.loads(bytes(data))
+
+
+def uneven(data):
+    """No two calls take the same time, so that no figure of it is ever narrow."""
+    time.sleep(random.uniform(0.02, 0.2))
     return json.loads(bytes(data))
 
 
@@ -92,6 +99,7 @@ FORMAT = Format(
         _library("changed", decode_=one_changed),
         _library("hang", decode_=hang),
         _library("slow", decode_=slow),
+        _library("uneven", decode_=uneven),
         _library("leave", decode_=leave),
         _library("segfault", decode_=segfault),
         _library("kill", decode_=kill),
