@@ -4,7 +4,7 @@
 pass of the shortlist -> first answer -> the others on a small part, the promising ones on the whole
                       -> rounds in turn until the figures are narrow or the time is over
 ```
-Codecs of one library share a process, kept for all its rounds. Design: docs/guides/method.md.
+Codecs of one library share a process, kept for all its rounds. Design: docs/guides/how-tare-measures.md.
 """
 
 from __future__ import annotations
