@@ -39,7 +39,7 @@ _GROUPS = {
     ),
     "Records": ("out", "as_json", "as_csv", "as_md", "resume", "like", "strict"),
     "Advanced": (
-        "plan", "where", "share", "quick", "stop_s", "grow", "workers", "exchange", "progress", "seed",
+        "plan", "where", "share", "deep", "quick", "stop_s", "grow", "workers", "exchange", "progress", "seed",
     ),
 }  # fmt: skip
 _PROFILES = ("cache", "archive", "message", "exchange", "random")
@@ -90,6 +90,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     type=Seconds(least_s=2),
     help="Time limit, 0 for none.  [default: 10s up to 50 MB, 30s up to 500 MB, else 60s; none for a plan]",
 )
+@click.option("--deep", is_flag=True, help="Measure peaks of memory and growth too, in the time that is left.")
 @click.option("--quick", is_flag=True, help="Of a plan: three launches instead of five.")
 @click.option(
     "--stop", "stop_s", type=Seconds(), help="Where the growth curves of a plan end.  [default: the plan's]"
@@ -445,6 +446,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         allow_loss=tuple(options["allow_loss"]),
         must=tuple(part for part in (options["must"] or "").split(",") if part),
         quick=options["quick"],
+        deep=options["deep"],
         stop_s=options["stop_s"],
         grow=options["grow"],
         directory=options["directory"],
