@@ -32,7 +32,7 @@ _LATE = 0.05
 _CAUSES = 3
 # Parameters as `tare measure --help` shows them.
 _GROUPS = {
-    "Everyday": ("profile", "time_s", "codecs", "exclude", "html", "dry_run", "quiet", "help"),
+    "Everyday": ("profile", "time_s", "codecs", "exclude", "all_codecs", "html", "dry_run", "quiet", "help"),
     "Conditions": (
         "media", "link", "remote", "threads", "directory", "base", "must", "allow_loss", "format_", "encoding",
         "allow_pickle",
@@ -42,7 +42,7 @@ _GROUPS = {
         "plan", "where", "share", "deep", "quick", "stop_s", "grow", "workers", "exchange", "progress", "seed",
     ),
 }  # fmt: skip
-_PROFILES = ("cache", "archive", "message", "exchange", "random")
+_USES = ("keep", "cache", "archive", "exchange", "message", "random")
 
 
 @click.command(
@@ -56,8 +56,8 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 @click.option(
     "--for",
     "profile",
-    type=click.Choice(_PROFILES),
-    help="What the data is used for; the headline follows it.",
+    type=click.Choice(_USES),
+    help="What the data is used for; see above.  [default: message for documents below 64 KiB and for lines, else keep]",
 )
 @click.option(
     "--codec",
@@ -90,7 +90,15 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     type=Seconds(least_s=2),
     help="Time limit, 0 for none.  [default: 10s up to 50 MB, 30s up to 500 MB, else 60s; none for a plan]",
 )
-@click.option("--deep", is_flag=True, help="Measure peaks of memory and growth too, in the time that is left.")
+@click.option(
+    "--all",
+    "all_codecs",
+    is_flag=True,
+    help="Every installed codec, also of formats that one language alone reads; and list all of them.",
+)
+@click.option(
+    "--deep", is_flag=True, help="Measure peaks of memory and growth too, in the time that is left."
+)
 @click.option("--quick", is_flag=True, help="Of a plan: three launches instead of five.")
 @click.option(
     "--stop", "stop_s", type=Seconds(), help="Where the growth curves of a plan end.  [default: the plan's]"
@@ -177,6 +185,15 @@ def command(data: str | None, **options: Any) -> int:
       tare measure events.ndjson --for message --link 100Mbit,20ms
       tare measure table.parquet --must readable:r --html report.html
       tare measure --plan load
+
+    \b
+    Uses, for --for:
+      keep      files you keep and come back to: small, and quick to read
+      cache     written once, read often, here
+      archive   kept for years, readable by others
+      exchange  read by other people, in other languages
+      message   sent once, read once
+      random    parts of it are read, often
     """  # noqa: D301 - click looks for the control character itself
     plan = options["plan"]
     if data is None and plan is None:
@@ -447,6 +464,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         must=tuple(part for part in (options["must"] or "").split(",") if part),
         quick=options["quick"],
         deep=options["deep"],
+        all_codecs=options["all_codecs"],
         stop_s=options["stop_s"],
         grow=options["grow"],
         directory=options["directory"],

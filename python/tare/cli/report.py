@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_PROFILES = ("cache", "archive", "message", "exchange", "random")
+_PROFILES = ("keep", "cache", "archive", "message", "exchange", "random")
 
 
 @click.command("report", short_help="Show a saved record again.")

@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tare import formats
 from tare.codec.codec import Codec
+from tare.codec.shortlist import beside, shortlist
 
 __all__ = ["candidates"]
 
 
-def candidates(kind: str, *, extras: bool = True, sequence: bool = False) -> list[Codec]:
-    """What ``tare measure`` tries by default: installed libraries in their default variants.
+def candidates(
+    kind: str,
+    *,
+    extras: bool = True,
+    sequence: bool = False,
+    source_format: str | None = None,
+    languages: Collection[str] | None = (),
+) -> list[Codec]:
+    """Returns what ``tare measure`` tries: what people use, then the other installed libraries in their default variants.
 
     Args:
         kind: ``document`` or ``table``.
         extras: Whether libraries of Tare's optional extras count too.
         sequence: Whether the document is a list of documents, which formats such as NDJSON can hold.
+        source_format: Format of the user's file. Formats of its language are tried too.
+        languages: Languages whose own formats (`Format.native_to`) are tried too; None for all.
 
     Returns:
-        Most useful first: formats made for the kind before those that can also
+        The shortlist in its order; then formats made for the kind before those that can also
         hold it, compressed forms next, libraries in pure Python last.
     """
+    if languages is not None:
+        languages = {
+            *languages,
+            *(format.native_to for format in formats.FORMATS if format.id == source_format),
+        }
+    common = [Codec.parse(id) for id in shortlist(kind, sequence=sequence, source_format=source_format)]
+    found = [codec for codec in common if codec.installed and (extras or not codec.library.extra)]
+    found += _registered(kind, extras=extras, sequence=sequence, languages=languages)
+    return list(dict.fromkeys(found))
+
+
+def _registered(kind: str, *, extras: bool, sequence: bool, languages: Collection[str] | None) -> list[Codec]:
     ranked: list[tuple[bool, bool, Codec]] = []
     for format in formats.FORMATS:
         if format.sequence and kind == "document" and not sequence:
+            continue
+        if format.native_to and languages is not None and format.native_to not in languages:
             continue
         for library in format.libraries:
             if kind not in library.native or not library.installed or (library.extra and not extras):
@@ -36,13 +60,13 @@ def candidates(kind: str, *, extras: bool = True, sequence: bool = False) -> lis
                 ranked.append((library.slow, len(format.kinds) > 1, Codec(format.id, library.name, settings)))
     ranked.sort(key=lambda entry: entry[:2])  # stable: the registry's order within a rank
     quick = [codec for slow, _, codec in ranked if not slow]
-    pressed = [Codec.parse(id) for id in _COMPRESSED[kind]]
+    pressed = [Codec.parse(id) for id in (*beside(kind, sequence=sequence), *_COMPRESSED[kind])]
     pressed = [codec for codec in pressed if codec.installed and (extras or not codec.library.extra)]
     return quick + pressed + [codec for slow, _, codec in ranked if slow]
 
 
-# Compressed forms worth a row of their own: the usual text and the usual binary format.
+# Compressed forms worth a row of their own, beside those that people use most.
 _COMPRESSED: Mapping[str, tuple[str, ...]] = {
-    "document": ("json:orjson+zstd:3", "json:orjson+gzip:6", "msgpack:msgspec+zstd:3", "msgpack:msgspec+lz4"),
-    "table": ("csv:pyarrow+zstd:3", "csv:pyarrow+gzip:6"),
+    "document": ("json:orjson+gzip:6",),
+    "table": ("csv:pyarrow+gzip:6",),
 }

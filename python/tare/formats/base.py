@@ -233,7 +233,10 @@ class Format:
         magic: Byte strings a file starts with; empty for text formats.
         kinds: Kinds of data it can hold: ``document``, ``table``, ``array``.
         spec: Address of the written specification; empty if there is none.
-        languages: Languages with an independent, kept reader; a ``*`` in ``--codec`` asks no other for the format.
+        languages: Languages with a kept reader; a ``*`` in ``--codec`` asks no other for the format.
+        read_by_tare: Those of them whose only reader is Tare's own: nobody else is told to rely on it.
+        native_to: Language or program whose own format it is, such as ``r``: it is measured only where it is asked
+            for, or where the data is in such a format.
         libraries: The implementations, the default one first.
         text: Whether people can read it.
         executes_code: The same of the format itself, whichever library reads it.
@@ -256,6 +259,8 @@ class Format:
     magic: tuple[bytes, ...] = ()
     spec: str = ""
     languages: tuple[str, ...] = ()
+    read_by_tare: tuple[str, ...] = ()
+    native_to: str = ""
     text: bool = False
     executes_code: bool = False
     subset: tuple[str, ...] = ()

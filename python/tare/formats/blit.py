@@ -184,6 +184,7 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="docs/specs/blit.md",
     languages=("python", "rust"),
+    read_by_tare=("python", "rust"),
     subset=("path",),
     libraries=(
         Library(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.formats.base import Format
-from tare.formats.robjects import LANGUAGES, library
+from tare.formats.robjects import LANGUAGES, TARE_ALONE, library
 
 __all__ = ["FORMAT"]
 
@@ -14,6 +14,8 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="https://rdrr.io/r/base/dput.html",
     languages=LANGUAGES,
+    native_to="r",
+    read_by_tare=TARE_ALONE,
     text=True,
     libraries=(
         library(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.formats.base import Format, Option
-from tare.formats.robjects import LANGUAGES, library
+from tare.formats.robjects import LANGUAGES, TARE_ALONE, library
 
 __all__ = ["FORMAT"]
 
@@ -26,6 +26,8 @@ FORMAT = Format(
     kinds=frozenset({"table"}),
     spec="https://github.com/fstpackage/fst",
     languages=LANGUAGES,
+    native_to="r",
+    read_by_tare=TARE_ALONE,
     subset=("columns", "rows"),
     sniff=_sniff,
     libraries=(

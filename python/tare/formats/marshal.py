@@ -35,6 +35,7 @@ FORMAT = Format(
     extensions=(".marshal",),
     kinds=frozenset({"document", "table"}),
     languages=("python",),
+    native_to="python",
     executes_code=True,
     home="stdlib",
     libraries=(

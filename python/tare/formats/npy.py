@@ -153,6 +153,7 @@ FORMAT = Format(
     kinds=frozenset({"array"}),
     spec="https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html",
     languages=("c++", "java", "julia", "python", "r", "rust"),
+    native_to="numpy",
     home="numpy",
     libraries=(
         Library(

@@ -123,6 +123,7 @@ FORMAT = Format(
     title="PostgreSQL JSONB",
     extensions=(),
     kinds=frozenset({"document"}),
+    native_to="postgresql",
     spec="https://www.postgresql.org/docs/current/datatype-json.html",
     subset=("path",),
     home="postgresql",

@@ -96,6 +96,7 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     magic=(b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
     languages=("python",),
+    native_to="python",
     executes_code=True,
     sniff=_sniff,
     home="stdlib",

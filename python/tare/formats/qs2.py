@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.formats.base import Format
-from tare.formats.robjects import LANGUAGES, LEVEL, library
+from tare.formats.robjects import LANGUAGES, LEVEL, TARE_ALONE, library
 
 __all__ = ["FORMAT"]
 
@@ -15,6 +15,8 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="https://github.com/qsbase/qs2",
     languages=LANGUAGES,
+    native_to="r",
+    read_by_tare=TARE_ALONE,
     libraries=(
         library("qs2", options={"level": LEVEL}, compressor=lambda options: f"zstd:{options['level']}"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tare.formats.base import Format
-from tare.formats.robjects import ENCODING, LANGUAGES, VERSION, library
+from tare.formats.robjects import ENCODING, LANGUAGES, TARE_ALONE, VERSION, library
 
 __all__ = ["FORMAT"]
 
@@ -33,6 +33,8 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="https://cran.r-project.org/doc/manuals/r-release/R-ints.html#Serialization-Formats",
     languages=LANGUAGES,
+    native_to="r",
+    read_by_tare=TARE_ALONE,
     sniff=_sniff,
     libraries=(
         library(

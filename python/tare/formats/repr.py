@@ -31,6 +31,7 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="https://docs.python.org/3/reference/lexical_analysis.html#literals",
     languages=("python",),
+    native_to="python",
     text=True,
     libraries=(
         Library(

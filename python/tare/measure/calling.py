@@ -32,10 +32,14 @@ NAMES = {
 """Modules that define the names of the package."""
 
 # Words of the command line whose field has another name.
-_FIELDS = {"max_memory": "max_bytes", "stop": "stop_s", "time": "time_s", "use": "profile"}
+_FIELDS = {
+    "all": "all_codecs",
+    "max_memory": "max_bytes",
+    "stop": "stop_s",
+    "time": "time_s",
+    "use": "profile",
+}
 _OF_RUN = ("allow_pickle", "control", "out", "plan", "resume", "shared")
-_STAND_INS = {"keep": "cache"}
-"""Uses that `cost.PROFILES` may not have yet, and the nearest one it has."""
 
 
 class Measure(ModuleType):
@@ -91,7 +95,7 @@ class Measure(ModuleType):
             encoding: Encoding of a text that is not UTF-8.
             out: Where the record is saved; nowhere if None.
             on_progress: Called with an Event between samples.
-            **options: The command's other words (``base``, ``directory``, ``exchange``, ``grow``, ``link``,
+            **options: The command's other words (``all``, ``base``, ``deep``, ``directory``, ``exchange``, ``grow``, ``link``,
                 ``quick``, ``remote``, ``seed``, ``share``, ``stop``, ``where``, ``workers``), other fields of
                 ``Settings``, and ``allow_pickle``, ``plan``, ``resume`` of `measure.run`.
 
@@ -168,10 +172,9 @@ def arguments_of(named: dict[str, Any]) -> dict[str, Any]:
 def _use(text: str) -> str:
     from tare.measure.cost import PROFILES
 
-    name = text if text in PROFILES else _STAND_INS.get(text, text)
-    if name not in PROFILES:
-        raise _invalid("use", text, ", ".join([*_STAND_INS, *PROFILES]))
-    return name
+    if text not in PROFILES:
+        raise _invalid("use", text, ", ".join(PROFILES))
+    return text
 
 
 def _seconds(text: str) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from tare.errors import UsageError
 from tare.fidelity.comparison import column_of
 
-__all__ = ["Condition", "allowed", "barred", "conditions", "kept", "losses"]
+__all__ = ["Condition", "allowed", "barred", "conditions", "kept", "losses", "readable_in"]
 
 MUST = ("keep-types", "untrusted", "append", "subset", "readable:LANGUAGE")
 
@@ -38,6 +38,12 @@ def _languages(codec: Mapping[str, Any]) -> set[str]:
     return {str(language).lower() for language in _flags(codec).get("languages") or ()}
 
 
+def _independent(codec: Mapping[str, Any]) -> set[str]:
+    """Languages with a reader that is not Tare's own; records of version 1 do not tell them apart."""
+    flags = _flags(codec)
+    return {str(language).lower() for language in flags.get("independent", flags.get("languages")) or ()}
+
+
 def _flag(name: str, text: str) -> Condition:
     return Condition(name, lambda codec, _: "" if _flags(codec).get(name) else text)
 
@@ -53,7 +59,9 @@ def _many_languages(name: str, least: int) -> Condition:
     return Condition(
         name,
         lambda codec, _: (
-            "" if len(_languages(codec)) >= least else f"is read in fewer than {least} languages"
+            ""
+            if len(_independent(codec)) >= least
+            else f"has independent readers in fewer than {least} languages"
         ),
     )
 
@@ -100,6 +108,16 @@ def conditions(profile: Iterable[str], must: Iterable[str]) -> list[Condition]:
         elif name:
             raise UsageError(f"must {name!r} does not exist; there are {', '.join(MUST)}")
     return list(found.values())
+
+
+def readable_in(must: Iterable[str]) -> list[str]:
+    """Returns the languages that the user's conditions name.
+
+    >>> readable_in(["untrusted,readable:R"])
+    ['r']
+    """
+    parts = (part.strip().partition(":") for text in must for part in text.split(","))
+    return [language.lower() for head, _, language in parts if head == "readable"]
 
 
 def barred(codec: Mapping[str, Any], wanted: Iterable[Condition]) -> str:

@@ -41,7 +41,7 @@ class Profile:
     """One way of using data, as numbers and conditions.
 
     Args:
-        name: ``cache``, ``archive``, ``message``, ``exchange`` or ``random``.
+        name: ``keep``, ``cache``, ``archive``, ``message``, ``exchange`` or ``random``.
         says: The use in words.
         medium: Medium of the route it recommends.
         writes: w.
@@ -97,10 +97,20 @@ PROFILES = {
     profile.name: profile
     for profile in (
         Profile(
+            "keep",
+            "written once, read five times here",
+            "file",
+            reads=5,
+            seconds_per_byte=20 / GB,
+            measured=("file", "memory", "store"),
+            conditions=("no code",),
+        ),
+        Profile(
             "cache",
             "written once, read ten times here",
             "file",
             reads=10,
+            seconds_per_byte=1 / GB,
             measured=("file", "memory", "store"),
         ),
         Profile(

@@ -24,7 +24,8 @@ __all__ = ["Choice", "Evidence", "choose", "default_profile", "gather", "recomme
 
 # What a file medium is taken for when none was measured, in bytes per second.
 ASSUMED_FILE = 1e9
-SMALL_DOCUMENT = 4096
+# Documents and lines below this are messages, and are sent one by one.
+MESSAGE_BYTES = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,26 @@ class Choice:
 
 
 def default_profile(record: Mapping[str, Any]) -> str:
-    """The use the headline is for: as asked, else ``cache`` for tables and R objects, ``message`` for documents."""
+    """Returns the use the headline is for: as asked, else ``message`` for small documents and lines, ``keep`` for the rest.
+
+    >>> default_profile({"dataset": {"kind": "table"}})
+    'keep'
+    >>> default_profile({"dataset": {"kind": "document", "items": 1, "bytes_memory": 900, "bytes_disk": 246}})
+    'message'
+    """
     asked = (record.get("settings") or {}).get("profile")
     if asked in PROFILES:
         return str(asked)
-    return "message" if (record.get("dataset") or {}).get("kind") == "document" else "cache"
+    dataset = record.get("dataset") or {}
+    small = dataset.get("kind") == "document" and _item_bytes(dataset) < MESSAGE_BYTES
+    return "message" if small else "keep"
+
+
+def _item_bytes(dataset: Mapping[str, Any]) -> float:
+    """Bytes of one message: of lines of JSON their mean, else the whole document; encoded, as far as is known."""
+    items = dataset.get("items") or 1
+    size = float(dataset.get("bytes_disk") or dataset.get("bytes_memory") or 0)
+    return size / items if dataset.get("source_format") == "ndjson" else size
 
 
 def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
@@ -248,7 +264,7 @@ def _grain(record: Mapping[str, Any], use: Profile, notes: list[str]) -> str:
     each = any(
         case["labels"].get("grain") == "each" and case.get("launches") for case in record.get("cases", ())
     )
-    if use.name == "message" and each and mean is not None and mean < SMALL_DOCUMENT:
+    if use.name == "message" and each and mean is not None and mean < MESSAGE_BYTES:
         notes.append(f"one call per document, as documents are {mean:.0f} bytes on average")
         return "each"
     return "whole"

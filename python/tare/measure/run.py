@@ -324,7 +324,7 @@ def in_order(session: Session, codecs: Sequence[Codec], base: Codec) -> tuple[li
     """The codecs of the first pass, likeliest first, and those after it: all that were named are in the first."""
     if session.settings.codecs:
         return list(codecs), []
-    from tare.formats.shortlist import shortlist
+    from tare.codec.shortlist import shortlist
 
     dataset = session.dataset
     ids = shortlist(

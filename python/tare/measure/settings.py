@@ -40,6 +40,7 @@ class Settings:
         workers: Commands of further workers, by name.
         exchange: Whether codecs of different languages read each other's bytes, after all else.
         deep: Whether peaks of memory and growth are measured too.
+        all_codecs: Whether formats of one language are measured too, whatever the data is.
     """
 
     profile: str | None = None
@@ -66,6 +67,7 @@ class Settings:
     workers: Mapping[str, str] = field(default_factory=dict)
     exchange: bool = False
     deep: bool = False
+    all_codecs: bool = False
 
     @property
     def limit_s(self) -> float:

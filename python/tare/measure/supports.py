@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from tare.errors import UsageError
 from tare.measure.cases import ONE_END, STREAMS
+from tare.measure.constraints import readable_in
 from tare.measure.foreign import (
     Foreign,
     Inventory,
@@ -290,12 +291,12 @@ def tried(
     from tare.codec import candidates
 
     sequence = dataset.kind == "document" and isinstance(dataset.value, list)
-    found = candidates(dataset.kind, sequence=sequence)
-    from tare.codec import Codec
-    from tare.formats.shortlist import shortlist
-
-    first = [Codec.parse(i) for i in shortlist(dataset.kind, sequence=sequence)]
-    found = list(dict.fromkeys([*(c for c in first if c.installed), *found]))
+    found = candidates(
+        dataset.kind,
+        sequence=sequence,
+        source_format=dataset.format.id if dataset.format is not None else None,
+        languages=None if settings.all_codecs or settings.codecs else readable_in(settings.must),
+    )
     left_out: list[str] = []
     if settings.codecs:
         found, left_out = asked_for(settings.codecs, found, settings, dataset.kind, check)

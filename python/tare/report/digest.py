@@ -18,7 +18,8 @@ __all__ = ["PROFILES", "TIMED", "Digest", "Grid", "Row", "Times", "digest", "ite
 # Name -> what the profile is for, and its weights as `tare.measure.cost.Profile.weights` has them: what a
 # record says of its own verdicts comes first, these stand for records that do not.
 PROFILES: dict[str, dict[str, Any]] = {
-    "cache": {"about": "written once, read ten times, here", "r": 10.0},
+    "keep": {"about": "files you keep and come back to", "r": 5.0, "s": 20e-9},
+    "cache": {"about": "written once, read often, here", "r": 10.0, "s": 1e-9},
     "archive": {"about": "kept for years, readable by others, small", "v": 200e6, "s": 20e-9},
     "message": {"about": "sent once, received once, over a link", "v": 125e6, "rtt": 0.3e-3},
     "exchange": {"about": "handed to other people and languages", "r": 3.0, "v": 12.5e6},

@@ -1,0 +1,135 @@
+"""What people use: the codecs that a measurement tries first, the likeliest first.
+
+The one list of them, by kind of data. `common` ids are what a stranger would expect to see beside their own
+format; `beside` are variants that are worth a try where there is time.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Mapping
+
+from tare.codec.codec import Codec
+
+__all__ = ["beside", "is_common", "missing", "shortlist"]
+
+_COMMON: Mapping[str, tuple[str, ...]] = {
+    "table": (
+        "parquet:pyarrow,compression=zstd,level=3",
+        "parquet:polars",
+        "parquet:duckdb,compression=zstd",
+        "arrow:pyarrow",
+        "arrow:pyarrow,compression=lz4",
+        "arrow:pyarrow,compression=zstd",
+        "orc:pyarrow,compression=zstd",
+        "parquet:pyarrow,compression=zstd,level=9",
+        "csv:pyarrow+zstd:3",
+        "ndjson:polars+zstd:3",
+    ),
+    "document": (
+        "json:orjson",
+        "json:msgspec",
+        "json:stdlib",
+        "msgpack:msgspec",
+        "msgpack:ormsgpack",
+        "msgpack:msgpack",
+        "json:orjson+zstd:3",
+        "msgpack:msgspec+zstd:3",
+        "msgpack:msgspec+lz4",
+        "cbor:cbor2",
+        "blit:tare",
+    ),
+}
+_OF_LINES = ("ndjson:orjson+zstd:3", "ndjson:msgspec+zstd:3")
+_BESIDE: Mapping[str, tuple[str, ...]] = {
+    "table": (
+        "parquet:polars,compression=snappy",
+        "parquet:polars,compression=lz4",
+        "parquet:pyarrow,compression=lz4",
+        "parquet:polars,level=9",
+        "parquet:duckdb,compression=zstd,level=9",
+        "arrow:polars,compression=zstd",
+        "orc:pyarrow,compression=lz4",
+        "csv:polars+zstd:3",
+        "csv:polars+lz4",
+    ),
+    "document": (
+        "json:orjson+lz4",
+        "json:msgspec+zstd:3",
+        "msgpack:ormsgpack+zstd:3",
+        "msgpack:ormsgpack+lz4",
+        "blit:tare+zstd:3",
+        "blit:tare+lz4",
+    ),
+}
+_BESIDE_LINES = ("ndjson:msgspec+lz4",)
+
+
+def shortlist(kind: str, *, sequence: bool = False, source_format: str | None = None) -> list[str]:
+    """Returns the ids of the codecs that people use, as they are printed, installed or not.
+
+    Args:
+        kind: ``document`` or ``table``.
+        sequence: Whether the document is a list of documents, such as lines of JSON.
+        source_format: Format of the user's file, which comes last if it is not among them; None for objects.
+
+    >>> shortlist("table")[0], shortlist("document", source_format="yaml")[-1][:5]
+    ('parquet:pyarrow,compression=zstd,level=3', 'yaml:')
+    """
+    from tare import formats
+
+    ids = [*_COMMON[kind], *(_OF_LINES if sequence else ())]
+    found = [str(Codec.parse(id)) for id in ids]
+    own = next((format for format in formats.FORMATS if format.id == source_format), None)
+    if own is not None and kind in own.default.native and (sequence or kind == "table" or not own.sequence):
+        plain = str(Codec(own.id, own.default.name))
+        if plain not in found:
+            found.append(plain)
+    return found
+
+
+def beside(kind: str, *, sequence: bool = False) -> list[str]:
+    """Returns the ids of further variants of what people use.
+
+    Args:
+        kind: ``document`` or ``table``.
+        sequence: Whether the document is a list of documents.
+
+    >>> "parquet:polars,compression=lz4" in beside("table")
+    True
+    """
+    return [str(Codec.parse(id)) for id in (*_BESIDE[kind], *(_BESIDE_LINES if sequence else ()))]
+
+
+@functools.cache
+def _common() -> frozenset[str]:
+    return frozenset(str(Codec.parse(id)) for ids in (*_COMMON.values(), _OF_LINES) for id in ids)
+
+
+def is_common(id: str) -> bool:
+    """Returns whether a codec is one that people use.
+
+    >>> is_common("json:orjson"), is_common("json:simplejson")
+    (True, False)
+    """
+    return id in _common()
+
+
+def missing(kind: str) -> tuple[list[str], str]:
+    """Returns which libraries of the shortlist are not installed, and the command that installs them.
+
+    Args:
+        kind: ``document`` or ``table``.
+
+    >>> names, command = missing("table")
+    >>> bool(names) == bool(command)
+    True
+    """
+    absent: dict[str, str] = {}
+    for id in shortlist(kind):
+        library = Codec.parse(id).library
+        if not library.installed and library.distribution:
+            absent[library.name] = library.distribution
+    command = f"pip install {' '.join(shlex.quote(name) for name in absent.values())}" if absent else ""
+    return list(absent), command
