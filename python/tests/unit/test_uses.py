@@ -1,0 +1,147 @@
+"""Uses: their weights, which is the default, which codecs are tried and may be chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tare import formats
+from tare.codec import Codec, candidates
+from tare.codec.shortlist import beside, is_common, missing, shortlist
+from tare.dataset import Dataset, open_dataset
+from tare.measure.constraints import barred, conditions
+from tare.measure.cost import PROFILES
+from tare.measure.recommend import default_profile
+from tare.measure.settings import Settings
+from tare.measure.supports import tried
+
+ONE_LANGUAGE = {
+    "pickle",
+    "marshal",
+    "repr",
+    "rds",
+    "rdata",
+    "qs",
+    "qs2",
+    "qdata",
+    "fst",
+    "dput",
+    "npy",
+    "pgjsonb",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "writes", "reads", "parts", "rate", "price"),
+    [
+        ("keep", 1, 5, 0, float("inf"), 20),
+        ("cache", 1, 10, 0, float("inf"), 1),
+        ("archive", 1, 1, 0, 200e6, 20),
+        ("exchange", 1, 3, 0, 12.5e6, 0),
+        ("message", 1, 1, 0, 125e6, 0),
+        ("random", 1, 1, 1000, float("inf"), 0),
+    ],
+)
+def test_weights_are_fixed(name, writes, reads, parts, rate, price):
+    """What they are stands in the guide; nobody tunes them."""
+    use = PROFILES[name]
+    assert (use.writes, use.reads, use.subset_reads, use.bytes_per_s) == (writes, reads, parts, rate)
+    assert use.seconds_per_byte * 1e9 == pytest.approx(price)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "expected"),
+    [
+        ({"kind": "table", "bytes_disk": 300}, "keep"),
+        ({"kind": "document", "items": 1, "bytes_disk": 246, "source_format": "json"}, "message"),
+        ({"kind": "document", "items": 1, "bytes_disk": 73_000_000, "source_format": "json"}, "keep"),
+        # A list in one file of JSON is one document.
+        ({"kind": "document", "items": 9000, "bytes_disk": 9_000_000, "source_format": "json"}, "keep"),
+        ({"kind": "document", "items": 9000, "bytes_disk": 9_000_000, "source_format": "ndjson"}, "message"),
+        ({"kind": "document", "items": 10, "bytes_disk": 9_000_000, "source_format": "ndjson"}, "keep"),
+        ({"kind": "document", "items": 400, "bytes_memory": 30_000, "source_format": None}, "message"),
+    ],
+)
+def test_the_default_use_follows_kind_and_size(dataset, expected):
+    """Files are kept; small documents and lines are messages."""
+    assert default_profile({"dataset": dataset}) == expected
+    assert default_profile({"dataset": dataset, "settings": {"profile": "archive"}}) == "archive"
+
+
+def test_formats_of_one_language_are_named_so():
+    """Each is native to a language or a program; the others to none."""
+    assert {format.id for format in formats.FORMATS if format.native_to} == ONE_LANGUAGE
+
+
+def _tried(value: Any, source: str | None = None, **settings: Any) -> list[str]:
+    format = formats.get(source) if source else None
+    return [str(codec) for codec in tried(Settings(**settings), Dataset(value, name="x", format=format))[0]]
+
+
+def _formats(ids: list[str]) -> set[str]:
+    return {Codec.parse(id).format.id for id in ids}
+
+
+def test_formats_of_one_language_are_tried_only_when_asked_for():
+    """Not by default; of the file's own language, of --must readable:LANG, by --codec, and all with --all."""
+    table = open_dataset("synthpop:20").value
+    assert not _formats(_tried(table)) & ONE_LANGUAGE
+    assert {"rds", "fst", "qs2"} <= _formats(_tried(table, "rds"))
+    assert "pickle" not in _formats(_tried(table, "rds"))
+    assert {"rds", "fst"} <= _formats(_tried(table, must=("untrusted,readable:R",)))
+    assert {"pickle", "marshal"} <= _formats(_tried([{"a": 1}], "pickle"))
+    assert _formats(_tried([{"a": 1}], codecs=("pickle", "rds"))) == {"pickle", "rds"}
+    assert {"pickle", "rds", "fst"} <= _formats(_tried(table, all_codecs=True))
+
+
+def test_what_people_use_is_tried_first():
+    """The installed ones of the shortlist in its order, then variants and the rest; none twice."""
+    for kind, sequence in (("table", False), ("document", False), ("document", True)):
+        found = [str(codec) for codec in candidates(kind, sequence=sequence)]
+        wanted = [id for id in shortlist(kind, sequence=sequence) if Codec.parse(id).installed]
+        assert found[: len(wanted)] == wanted
+        assert len(found) == len(set(found))
+        assert {id for id in beside(kind, sequence=sequence) if Codec.parse(id).installed} <= set(found)
+
+
+def test_the_format_of_the_file_is_on_the_shortlist():
+    """Once, and last if people do not use it much."""
+    assert shortlist("document", source_format="yaml")[-1].startswith("yaml:")
+    assert len([id for id in shortlist("document", source_format="json") if id == "json:orjson"]) == 1
+    assert all(is_common(id) for id in shortlist("table"))
+    assert not is_common("yaml:pyyaml")
+
+
+def test_missing_libraries_are_named_with_one_command(monkeypatch):
+    """A stranger without polars is told so once."""
+    library = type(Codec.parse("parquet:polars").library)
+    monkeypatch.setattr(library, "installed", property(lambda self: self.name not in ("polars", "duckdb")))
+    names, command = missing("table")
+    assert names == ["polars", "duckdb"]
+    assert command == "pip install polars duckdb"
+
+
+@pytest.mark.parametrize(
+    ("id", "use", "words"),
+    [
+        ("qdata:tare", "exchange", "fewer than 3 languages"),
+        ("rds:tare", "archive", "fewer than 2 languages"),
+        ("blit:tare", "archive", "fewer than 2 languages"),
+        ("csv:pyarrow", "exchange", ""),
+        ("parquet:pyarrow", "exchange", ""),
+        ("pickle", "keep", "run code"),
+        ("pickle", "cache", ""),
+    ],
+)
+def test_readers_of_ours_do_not_count(id, use, words):
+    """Nobody else relies on a reader that Tare alone brings; what R reads, R reads."""
+    reason = barred({"flags": Codec.parse(id).flags()}, conditions(PROFILES[use].conditions, ()))
+    assert words in reason
+    assert bool(words) == bool(reason)
+
+
+def test_a_language_that_tare_brings_is_still_readable():
+    """--must readable:python is met by what Tare reads in Python."""
+    flags = {"flags": Codec.parse("rds:tare").flags()}
+    assert barred(flags, conditions((), ["readable:python,readable:r"])) == ""
