@@ -29,7 +29,7 @@ def candidates(
         languages: Languages whose own formats (`Format.native_to`) are tried too; None for all.
 
     Returns:
-        The shortlist in its order; then formats made for the kind before those that can also
+        The shortlist and its variants, in their order; then formats made for the kind before those that can also
         hold it, compressed forms next, libraries in pure Python last.
     """
     if languages is not None:
@@ -37,7 +37,11 @@ def candidates(
             *languages,
             *(format.native_to for format in formats.FORMATS if format.id == source_format),
         }
-    common = [Codec.parse(id) for id in shortlist(kind, sequence=sequence, source_format=source_format)]
+    ids = [
+        *shortlist(kind, sequence=sequence, source_format=source_format),
+        *beside(kind, sequence=sequence),
+    ]
+    common = [Codec.parse(id) for id in ids]
     found = [codec for codec in common if codec.installed and (extras or not codec.library.extra)]
     found += _registered(kind, extras=extras, sequence=sequence, languages=languages)
     return list(dict.fromkeys(found))
@@ -60,7 +64,7 @@ def _registered(kind: str, *, extras: bool, sequence: bool, languages: Collectio
                 ranked.append((library.slow, len(format.kinds) > 1, Codec(format.id, library.name, settings)))
     ranked.sort(key=lambda entry: entry[:2])  # stable: the registry's order within a rank
     quick = [codec for slow, _, codec in ranked if not slow]
-    pressed = [Codec.parse(id) for id in (*beside(kind, sequence=sequence), *_COMPRESSED[kind])]
+    pressed = [Codec.parse(id) for id in _COMPRESSED[kind]]
     pressed = [codec for codec in pressed if codec.installed and (extras or not codec.library.extra)]
     return quick + pressed + [codec for slow, _, codec in ranked if slow]
 

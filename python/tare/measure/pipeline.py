@@ -20,6 +20,7 @@ from tare.measure.seat import Seat
 from tare.measure.stages.rounds import FEW, sample_rounds
 from tare.measure.stages.trials import TRIAL, Trials
 from tare.measure.stages.weigh import twin_case
+from tare.measure.subsets import refusal
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -60,6 +61,7 @@ class Measurement:
         self._controls: list[Seat] = []
         self._rounds = 0
         self._answered = False
+        self._column = column_read(session) if medium == "file" else ""
         self._before = pressure.snapshot()
 
     def first_pass(self, codecs: Sequence[Codec], grains: Sequence[str], until_s: float) -> None:
@@ -184,7 +186,11 @@ class Measurement:
         return self.session.case(str(codec), part, stage, medium=medium, **labels)
 
     def _seat(self, codec: Codec, part: Part, stage: str, grain: str = "whole") -> Seat:
-        return Seat(self.session, self._case(codec, part, stage, grain), codec, part)
+        seat = Seat(self.session, self._case(codec, part, stage, grain), codec, part)
+        if stage == "weigh" and self._column and not seat.language and not refusal(codec, self._column):
+            seat.part_read = self._column
+            seat.operations += ("subset",)
+        return seat
 
     def _try(self, seats: Sequence[Seat], part: Part, until_s: float, into: list[Seat] | None = None) -> None:
         """Try the seats that an interrupted run has not finished; all of them join the others."""
@@ -232,6 +238,15 @@ class Measurement:
             self.session.release(worker)
         for seat in seats:
             seat.alive = False
+
+
+def column_read(session: Session) -> str:
+    """Returns the part of a table that is read alone, for the use ``random``: the column in the middle; empty for documents."""
+    dataset = session.dataset
+    if dataset.kind != "table" or not dataset.value.num_columns:
+        return ""
+    names = dataset.value.column_names
+    return f"column:{names[len(names) // 2]}"
 
 
 class _Copy(Seat):

@@ -164,6 +164,8 @@ class Seat:
         """What its trial at screening took, in seconds: preparing, first calls and comparing."""
         self.room = part
         """The largest part that its worker will have to hold."""
+        self.part_read = ""
+        """The part that its operation ``subset`` reads, where its labels name none."""
         self.inside: Sequence[str] = ()
         """What comes before its worker's command: the namespace of a link's end."""
         self.shared = worker is not None
@@ -412,6 +414,8 @@ class Seat:
 
     def _ask_run(self, *, deadline_s: float, **fields: Any) -> dict[str, Any]:
         factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
+        if self.part_read and fields.get("what") == "subset":
+            factors["subset"] = self.part_read
         return self._ask(
             "run",
             deadline_s=deadline_s,
