@@ -34,8 +34,11 @@ def least_ns(seat: Seat, operation: str) -> float | None:
 
 
 def rounds_of(seat: Seat) -> int:
-    """Returns the number of rounds in which every operation of the seat was sampled."""
-    return min((len(set(columns["round"])) for columns in seat.samples.values()), default=0)
+    """Returns the number of rounds in which every operation of the seat was sampled, its trial left out."""
+    counts = [
+        len(set(seat.samples.get(operation, {}).get("round", ())) - {0}) for operation in seat.operations
+    ]
+    return min(counts, default=0)
 
 
 class Uses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tare.measure.ops import Ops
     from tare.media.store import Shelf
 
-__all__ = ["Job", "text"]
+__all__ = ["Job", "digest", "text"]
 
 _COLD_AT_MOST = 0.05
 
@@ -69,12 +70,23 @@ class Job(sampling.Around):
             if self.target is not None:
                 self.target.clear(keep_first=True)
         reply: dict[str, Any] = {"cols": list(clocks.COLUMNS), "samples": rows, "batch": batch}
+        if ready is not None and request.get("keep") and self.what in ("encode", "write"):
+            reply["sha256"] = digest(ready.encoded) if self.what == "encode" else _digest_of(request["path"])
         proof = {"items": self._items, "bytes": self._bytes, "residency": self.residency}
         return reply | {name: value for name, value in proof.items() if value is not None}
 
     def once(self) -> Any:
         """Make the call once."""
         return self.call(self.argument)
+
+    def _hold(self, ready: Prepared, result: Any) -> None:
+        """Hold what the call made: the bytes, to be decoded, or the value, to be compared."""
+        if self.what == "encode":
+            if result is None:
+                raise OpError("refused", "encode returned nothing", "encode")
+            ready.encoded = result
+        elif self.what in ("decode", "read"):
+            ready.last = result
 
     def _all_of(self) -> Any:
         """Decode every document once and keep them, to be compared."""
@@ -197,7 +209,10 @@ class Job(sampling.Around):
 
     def look(self, result: Any) -> None:
         """Count what came back, or the bytes made; of one call a document nothing is kept."""
-        if result is None and self._ready is not None and self._ready.grain == "each":
+        ready = self._ready
+        if ready is not None and self.request.get("keep"):
+            self._hold(ready, result)
+        if result is None and ready is not None and ready.grain == "each":
             return
         if self.what in ("decode", "read", "subset", "open"):
             from tare.measure.touch import items_of
@@ -214,6 +229,19 @@ class Job(sampling.Around):
 
 def _nothing(_: Any) -> None:
     """The empty call: what the loop and the clocks cost."""
+
+
+def digest(encoded: Any) -> str:
+    """Returns the SHA-256 of encoded bytes in hex, or of all encoded documents."""
+    found = hashlib.sha256()
+    for part in encoded if isinstance(encoded, list) else [encoded]:
+        found.update(part)
+    return found.hexdigest()
+
+
+def _digest_of(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def text(request: dict[str, Any], name: str) -> str:

@@ -18,7 +18,7 @@ from tare._version import __version__
 from tare.errors import Unsupported
 from tare.measure import clocks
 from tare.measure.hello import PROTOCOL
-from tare.measure.job import Job, text
+from tare.measure.job import Job, digest, text
 from tare.measure.phases import OpError, phase
 from tare.measure.prepared import JSON_TEXT, Prepared, sorted_names
 from tare.measure.streams import MESSAGES
@@ -130,7 +130,7 @@ class Ops:
         if request.get("cold", True):
             self._cold(ready, reply)
         if ready.encoded is not None:
-            reply |= {"bytes": ready.encoded_bytes, "sha256": _digest(ready)}
+            reply |= {"bytes": ready.encoded_bytes, "sha256": digest(ready.encoded)}
         self._prepared[str(codec)] = ready
         self._current = str(codec)
         return reply
@@ -392,15 +392,6 @@ def _import(modules: tuple[str, ...]) -> int:
     for name in modules:
         importlib.import_module(name)
     return time.perf_counter_ns() - began
-
-
-def _digest(ready: Prepared) -> str:
-    import hashlib
-
-    digest = hashlib.sha256()
-    for part in ready.encoded if ready.grain == "each" else (ready.encoded,):
-        digest.update(part)
-    return digest.hexdigest()
 
 
 def _plain(value: Any, kind: str) -> Any:

@@ -61,6 +61,7 @@ class Measurement:
         self._controls: list[Seat] = []
         self._rounds = 0
         self._answered = False
+        self._common: set[Seat] = set()
         self._column = column_read(session) if medium == "file" else ""
         self._before = pressure.snapshot()
 
@@ -76,6 +77,7 @@ class Measurement:
         # A sequence of documents is no document.
         wanted = [(codec, grain) for codec, grain in wanted if grain == "whole" or not codec.format.sequence]
         seats = [self._seat(codec, self.part, self._stage, grain) for codec, grain in wanted]
+        self._common = set(seats)
         self._try(seats, self.part, until_s)
         self._keep()
 
@@ -150,20 +152,19 @@ class Measurement:
 
         kept_s = math.inf
 
-        def near() -> list[Seat]:
+        def near() -> set[Seat]:
             nonlocal kept_s
-            first = kept_s == math.inf and all(rounds_of(seat) >= FEW for seat in seats if seat.alive)
+            close = self._near(seats)
+            first = kept_s == math.inf and all(rounds_of(seat) >= FEW for seat in close if seat.alive)
             if first or session.elapsed_s - kept_s > _KEPT_EVERY_S:
                 self._keep(saved=True)
                 kept_s = session.elapsed_s
-            for grain in ("whole", "each"):
-                self.uses.measure_distances(
-                    s for s in self.seats if s.samples and (grain == "each") == _each(s)
-                )
-            return [seat for seat in seats if seat.codec == self.base or seat.distance <= _PROMISING]
+            return close
 
         try:
-            self._rounds = sample_rounds(session, seats, near, first=self._rounds, until_s=until_s)
+            self._rounds = sample_rounds(
+                session, seats, near, self._common, first=self._rounds, until_s=until_s
+            )
         finally:
             self._keep(saved=True)
 
@@ -209,6 +210,12 @@ class Measurement:
         limit_s = self.session.settings.limit_s or _UNLIMITED_S
         timed = sum(bool(seat.samples) for seat in self.seats)
         return timed >= _FEWEST and self.session.elapsed_s > _ANSWER_S + _ANSWER_SHARE * limit_s
+
+    def _near(self, seats: Sequence[Seat]) -> set[Seat]:
+        """Those that may be the best of some use, and the base with its controls."""
+        for each in (False, True):
+            self.uses.measure_distances(one for one in self.seats if one.samples and _each(one) == each)
+        return {seat for seat in seats if seat.codec == self.base or seat.distance <= _PROMISING}
 
     def _plain(self) -> list[Seat]:
         return [seat for seat in self.seats if not _each(seat)]

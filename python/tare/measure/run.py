@@ -9,6 +9,7 @@ It prints nothing; a display is told by events, and a plan is run by ``plan_run`
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from tare.measure.one_file import refuse_many
 from tare.measure.pipeline import Measurement
 from tare.measure.session import Control, Event, Session, Stopped, Wiring
 from tare.measure.settings import Settings
-from tare.measure.stages import SHARES
+from tare.measure.stages import END_S, END_SHARE, SHARES
 from tare.measure.stages.fit import fitting_share
 from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.memory import measure_memory
@@ -47,6 +48,8 @@ _MEDIUM = {"document": "memory", "table": "file"}
 _PROBED = ("ok", "lossy", "unproven", "refused")
 _STREAMED = 8
 """Codecs measured on a medium with two ends."""
+_HASHED_AT_ONCE = 32 << 20
+"""Bytes in memory of a document from which on its hash is computed beside the first pass."""
 _UNLIMITED_S = 24 * 3600.0
 LEAST_S = 2.0
 """Shortest time limit of a run, in seconds: in less, not even a first library is started and tried."""
@@ -120,9 +123,10 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(given, dataset))
-    record = start_record(dataset, settings, command)
+    record = start_record(dataset, settings, command, hash_late=before is None)
     with open_session(dataset, settings, record, wiring) as session:
         session.started_at = began_s  # opening is part of the time that was given
+        hash_beside(session)
         try:
             try:
                 measure_stages(session, before)
@@ -237,7 +241,11 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     media = settings.media or (_MEDIUM[dataset.kind],)
     local = [medium for medium in media if medium in ONE_END] or [_MEDIUM[dataset.kind]]
     first, later = in_order(session, codecs, base)
-    part = session.part(settings.share or weighed_share(session) or fitting_share(session, base, len(first)))
+    part = session.part(
+        settings.share
+        or weighed_share(session)
+        or fitting_share(session, base, len(first) * len(grains_of(session)))
+    )
     note_weighing(session, codecs, part.share)
     races = [Measurement(session, base, part, medium, asked=medium in media) for medium in local]
     try:
@@ -259,7 +267,7 @@ def measure_local(
     streams: bool,
 ) -> None:
     """Measures on media with one end: a pass of what people use, the first answer, the others, rounds."""
-    end_s = session.limit_s(SHARES["streams" if streams else "rounds"])
+    end_s = session.limit_s(SHARES["streams"]) if streams else last_s(session)
     grains = grains_of(session)
     for race in races:
         race.first_pass(
@@ -268,6 +276,7 @@ def measure_local(
     session.record["noise"]["timer_floor_ns"] = next(
         (seat.floor_ns() for race in races for seat in race.seats if seat.alive), None
     )
+    session.wait_for_hash()
     races[0].answer()
     for number, race in enumerate(races):
         left_s = (end_s - session.elapsed_s) / (len(races) - number)
@@ -277,7 +286,13 @@ def measure_local(
             race.control(session.elapsed_s + 0.5 * (ends_s - session.elapsed_s))
         race.rounds(ends_s)
         mark_unmeasured(race)
-    session.verdict("rounds", "measured")
+    if session.elapsed_s < last_s(session) - END_S:
+        session.verdict("rounds", "measured")
+
+
+def last_s(session: Session) -> float:
+    """Returns when the last sample ends, in elapsed seconds of the run: figures and reports take time too."""
+    return session.limit_s(1 - END_SHARE) - END_S
 
 
 def measure_streams(
@@ -291,7 +306,7 @@ def measure_streams(
     if not session.settings.codecs:
         chosen = keep_base(chosen, base, _STREAMED)
     race.finish()
-    ends_s = session.limit_s(SHARES["rounds"])
+    ends_s = last_s(session)
     for index, medium in enumerate(media):
         contenders = contenders_on(session, medium, chosen, part)
         until_s = session.elapsed_s + (ends_s - session.elapsed_s) / (len(media) - index)
@@ -308,7 +323,7 @@ def measure_rest(session: Session, races: Sequence[Measurement], part: Part) -> 
     probed = [
         seat.codec for seat in sorted(seats, key=lambda one: one.distance) if seat.case["status"] in _PROBED
     ]
-    measure_fidelity(session, probed, session.limit_s(SHARES["probe"]), seats)
+    measure_fidelity(session, probed, last_s(session) + END_S / 4, seats)
     if not session.settings.deep:
         return
     contenders = [
@@ -514,16 +529,35 @@ def describe(codec: Codec, threads: int | str, workers: Collection[str] = ()) ->
 
 
 def start_record(
-    dataset: Dataset, settings: Settings, command: str, plan: dict[str, Any] | None = None
+    dataset: Dataset,
+    settings: Settings,
+    command: str,
+    plan: dict[str, Any] | None = None,
+    *,
+    hash_late: bool = False,
 ) -> dict[str, Any]:
-    """The record before anything was measured."""
+    """The record before anything was measured.
+
+    Args:
+        dataset: The data.
+        settings: What was asked for.
+        command: The command line.
+        plan: The plan's head; None for a default run.
+        hash_late: Whether the hash of a large document may be left to `hash_beside`.
+    """
     from tare.measure.record import new_record
 
     record = new_record(
         command=command, plan=plan or {"name": "default"}, seed=settings.seed, directory=settings.directory
     )
     summary = dataset.summary()
-    record["dataset"] = {**summary, "hash": dataset.hash(), "sizes": {}, "sampling": _sampling(dataset)}
+    late = hash_late and dataset.kind == "document" and dataset.bytes_memory > _HASHED_AT_ONCE
+    record["dataset"] = {
+        **summary,
+        "hash": None if late else dataset.hash(),
+        "sizes": {},
+        "sampling": _sampling(dataset),
+    }
     record["settings"] = {
         "time_s": settings.time_s,
         "profile": settings.profile,
@@ -537,6 +571,20 @@ def start_record(
     record.setdefault("fidelity", {}).setdefault("probes", {})
     record.setdefault("cases", [])
     return record
+
+
+def hash_beside(session: Session) -> None:
+    """Hashes a large document while codecs are tried: it takes longer than parsing it."""
+    if session.block["hash"] is not None:
+        return
+
+    def work() -> None:
+        session.block["hash"] = session.dataset.hash()
+        if session.journal is not None and session.journal.started:
+            session.journal.stage("dataset", {"hash": session.block["hash"]})
+
+    session.hashing = threading.Thread(target=work, daemon=True)
+    session.hashing.start()
 
 
 def open_session(dataset: Dataset, settings: Settings, record: dict[str, Any], wiring: Wiring) -> Session:
@@ -571,6 +619,7 @@ def finish(session: Session, out: str | Path | None) -> None:
     from tare.measure.result import Result
 
     session.reach.check_again()
+    session.wait_for_hash()
     record = session.record
     record["cases"] = shown_cases(record)
     record["fidelity"]["own"] = {

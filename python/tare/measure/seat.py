@@ -44,6 +44,8 @@ _SLOWEST = 20
 _SURE = 10
 _SPARE_S = 2.0
 _TRIAL_MS = 300
+_LONG_NS = 20_000_000
+"""From here on a first call is taken for what others take: what it pays for once is little beside it."""
 _WARM_SHARE = 1 / 60
 WARM_MS = 4000
 """How long, at most, a runtime that compiles what it runs may warm up in each process, for each operation."""
@@ -178,6 +180,13 @@ class Seat:
         self._pid: int | None = None
         self._looked = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a codec of Python on a medium with one end, used whole: two calls tell all of it."""
+        plain = self.medium in ("memory", "file") and level(self.case, "grain") == "whole"
+        usual = self.operations[:2] in (("encode", "decode"), ("write", "read"))
+        return plain and usual and not self.language
+
     # --- life -----------------------------------------------------------------
 
     def share(self, worker: Worker) -> None:
@@ -224,6 +233,45 @@ class Seat:
                 judge_verify(self.case, self._with_loaded(self._held(found)), self.part)
         except WorkerError as error:
             self.lose(error)
+
+    def try_once(self, round_: int) -> None:
+        """Write and read once, each first call timed, and compare what came back; a Python codec, whole.
+
+        Calls that are long are kept as samples; short ones are sampled once more, in batches.
+
+        Args:
+            round_: Number of the round that the samples get.
+        """
+        try:
+            self.prepare(cold=False)
+            budget_ms = int((self.limit_s or self.session.settings.deadline_s) * 1000)
+            replies = [
+                self._request(operation, samples=1, batch=1, budget_ms=budget_ms, keep=True)
+                for operation in self.operations[:2]
+            ]
+            made, came = replies
+            first_ns = [wall_ns(reply) for reply in replies]
+            self._prepared(
+                {
+                    "bytes": made["bytes"],
+                    "sha256": made["sha256"],
+                    "items": came.get("items"),
+                    "cold_encode_ns": first_ns[0],
+                    "cold_decode_ns": first_ns[1],
+                }
+            )
+            found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
+            judge_verify(self.case, self._with_loaded(found), self.part)
+        except WorkerError as error:
+            self.lose(error)
+            return
+        for position, operation in enumerate(self.operations):
+            if not self.alive:
+                return
+            if position < len(replies) and first_ns[position] > _LONG_NS:
+                self.keep(operation, round_, position, replies[position])
+            elif position < len(replies) or first_ns[0] < _LONG_NS:
+                self.sample(operation, round_, position)
 
     def _held(self, found: dict[str, Any]) -> dict[str, Any]:
         """A comparison as it is to be believed: what a given worker says is held against what its bytes give."""
@@ -394,7 +442,14 @@ class Seat:
             return None
 
     def _request(
-        self, operation: str, *, samples: int, batch: int, budget_ms: int, warm: bool = True
+        self,
+        operation: str,
+        *,
+        samples: int,
+        batch: int,
+        budget_ms: int,
+        warm: bool = True,
+        keep: bool | None = None,
     ) -> dict[str, Any]:
         self._hold_clock()
         began_ns = time.monotonic_ns()
@@ -404,6 +459,7 @@ class Seat:
             batch=batch,
             budget_ms=budget_ms,
             warm_ms=self.warm_ms() if self.language and warm else None,
+            keep=keep,
             deadline_s=self._deadline_s(operation),
         )
         waited_ns = time.monotonic_ns() - began_ns

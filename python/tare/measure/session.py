@@ -213,6 +213,7 @@ class Session:
         self.handed_back: dict[tuple[str, str, bytes], list[dict[str, Any]]] = {}
         self.clock_faults: dict[str, str] = {}
         self.starts_s: list[float] = []
+        self.hashing: threading.Thread | None = None
         self.reach = Reach(settings, record.setdefault("noise", {}))
         self.sample_ns = 0
         self.round_ns = 0
@@ -236,6 +237,11 @@ class Session:
         self.reach.close()
         scratch.remove(self._tmp)
         scratch.remove(self._files)
+
+    def wait_for_hash(self) -> None:
+        """Waits for the hash of the data, if it is computed in a thread: nothing is timed beside it."""
+        if self.hashing is not None:
+            self.hashing.join()
 
     def kill_workers(self) -> None:
         """Kill every worker at once; whoever waits for one gets a WorkerError."""

@@ -116,7 +116,7 @@ def asked_for(
         MissingLibrary: Its library is not installed.
 
     >>> from tare.codec import candidates
-    >>> found, left_out = asked_for(["pickle", "json:std*"], candidates("document"))
+    >>> found, left_out = asked_for(["pickle", "json:std*"], candidates("document", languages=None))
     >>> [str(codec) for codec in found], left_out
     (['pickle', 'json:stdlib'], [])
     """

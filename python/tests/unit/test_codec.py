@@ -262,7 +262,17 @@ def test_flags_tell_what_the_profiles_ask() -> None:
     assert ["columns", "rows"] == Codec.parse("parquet:pyarrow").flags()["subset"]
     assert [] == Codec.parse("parquet:pyarrow+zstd:3").flags()["subset"]
     assert Codec.parse("pickle").flags()["executes_code"]
-    assert set(flags) == {"executes_code", "spec", "languages", "streams", "append", "subset", "text"}
+    assert ["r"] == Codec.parse("rds:tare").flags()["independent"]
+    assert set(flags) == {
+        "executes_code",
+        "spec",
+        "languages",
+        "independent",
+        "streams",
+        "append",
+        "subset",
+        "text",
+    }
 
 
 def test_sequences_are_candidates_for_lists_only() -> None:

@@ -66,7 +66,7 @@ def foreign_ids(
     pattern: str, *, kind: str = "document", settings: Settings | None = None
 ) -> tuple[list[str], list[str]]:
     """The codecs of other languages that a pattern means, and what was left out."""
-    found, left_out = asked_for([pattern], candidates(kind), settings, kind)
+    found, left_out = asked_for([pattern], candidates(kind, languages=None), settings, kind)
     return [str(codec) for codec in found if foreign.language_of(str(codec), {"perl"})], left_out
 
 
@@ -169,7 +169,7 @@ def test_what_one_of_the_media_lacks_is_told_before_it_is_run() -> None:
     lines = list(estimate(open_dataset([{"a": 1}]), None, settings))
     assert "  json:r-jsonlite@memory" in lines
     assert "  json:r-jsonlite@tcp  (n/a: json:r-jsonlite is not measured on tcp by the R worker)" in lines
-    assert lines[-1].startswith("3 cases to screen")
+    assert lines[-1].startswith("3 cases;")
 
 
 @pytest.mark.parametrize(

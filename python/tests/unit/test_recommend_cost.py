@@ -143,17 +143,3 @@ def test_links_that_are_none_are_refused_with_an_example(text):
     """The message shows how a link is written."""
     with pytest.raises(UsageError, match=r"1Gbit,0\.3ms"):
         parse_link(text)
-
-
-def test_profiles_are_those_of_the_method():
-    """Five uses with the weights, rates and prices that the guide prints."""
-    assert list(PROFILES) == ["cache", "archive", "message", "exchange", "random"]
-    assert (1, 10, math.inf) == (
-        PROFILES["cache"].writes,
-        PROFILES["cache"].reads,
-        PROFILES["cache"].bytes_per_s,
-    )
-    assert (PROFILES["archive"].bytes_per_s, PROFILES["archive"].seconds_per_byte) == (200e6, 20e-9)
-    assert (PROFILES["message"].bytes_per_s, PROFILES["message"].rtt_s) == (125e6, 0.3e-3)
-    assert (PROFILES["exchange"].reads, PROFILES["exchange"].bytes_per_s) == (3, 12.5e6)
-    assert PROFILES["random"].subset_reads == 1000

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["SHARES"]
+__all__ = ["END_S", "END_SHARE", "SHARES"]
 
 SHARES = {
-    "pass": 0.5,
+    "pass": 0.6,
     "others": 0.4,  # of what is left after the first answer
     "streams": 0.5,
-    "rounds": 0.88,
-    "probe": 0.92,
     "memory": 0.95,
 }
 """The share of the time limit that is used when each stage ends."""
+END_S, END_SHARE = 0.9, 0.03
+"""What is left for the figures, the record and the report when rounds end: seconds, and a share of the limit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from tare.measure.estimate import rounds_of
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["FEW", "sample_rounds"]
 
 FEW = 3
-"""Rounds of every codec."""
+"""Rounds of what people use, and of what may be the best of some use."""
 # Rounds of those near the best: until a quarter of their samples lie within this of the least.
-_FEWEST, _MOST = 9, 45
+_SOME, _FEWEST, _MOST = 5, 9, 45
 _NARROW = 0.02
 
 
 def sample_rounds(
     session: Session,
     seats: Sequence[Seat],
-    near: Callable[[], Sequence[Seat]],
+    near: Callable[[], Collection[Seat]],
+    common: Collection[Seat],
     *,
     first: int,
     until_s: float,
@@ -33,8 +34,9 @@ def sample_rounds(
 
     Args:
         session: The run.
-        seats: Every seat; each gets a few rounds.
-        near: Returns those that may be the best of some use: they get more.
+        seats: Every seat.
+        near: Returns those that may be the best of some use: they come first, and get more rounds.
+        common: What people use: each gets a few rounds.
         first: Rounds taken before.
         until_s: Elapsed seconds of the run after which no sample begins that is not expected to end by then.
 
@@ -43,8 +45,7 @@ def sample_rounds(
     """
     taken = first
     while True:
-        close = set(near())
-        due = [seat for seat in seats if _is_due(seat, seat in close)]
+        due = _due([seat for seat in seats if _lives(seat)], near(), common)
         order = [(seat, operation) for seat in due for operation in seat.operations]
         if not order:
             return taken
@@ -59,13 +60,20 @@ def sample_rounds(
             session.tell("rounds", taken, 0, f"round {taken}: {len(due)} codecs")
 
 
-def _is_due(seat: Seat, near: bool) -> bool:
-    if not seat.alive or seat.case["status"] not in ("ok", "lossy", "unproven"):
-        return False
-    rounds = rounds_of(seat)
-    if rounds < FEW:
-        return True
-    return near and rounds < _MOST and (rounds < _FEWEST or not _is_narrow(seat))
+def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat]) -> list[Seat]:
+    """Who is in the next rounds: what matters most comes first."""
+    rounds = {seat: rounds_of(seat) for seat in seats}
+    close = [seat for seat in seats if seat in near]
+    return (
+        [seat for seat in close if rounds[seat] < FEW]
+        or [seat for seat in seats if rounds[seat] < (_SOME if seat in near else FEW * (seat in common))]
+        or [seat for seat in close if rounds[seat] < _FEWEST]
+        or [seat for seat in close if rounds[seat] < _MOST and not _is_narrow(seat)]
+    )
+
+
+def _lives(seat: Seat) -> bool:
+    return seat.alive and seat.case["status"] in ("ok", "lossy", "unproven")
 
 
 def _is_narrow(seat: Seat) -> bool:

@@ -161,12 +161,15 @@ class Trials:
         seat.limit_s = session.settings.deadline_s if seat.codec == session.base else limit_s
         seat.share(worker)
         began_s = session.elapsed_s
-        seat.ready(verify=True)
+        # Two are tried at a time: what is sampled now counts until there are better figures.
+        if seat.is_plain:
+            seat.try_once(TRIAL)
+        else:
+            seat.ready(verify=True)
+            for position, operation in enumerate(seat.operations):
+                if seat.alive and session.elapsed_s + seat.expected_s(operation) < session.limit_s(1.0):
+                    seat.sample(operation, TRIAL, position)
         seat.tried_s = session.elapsed_s - began_s
-        for position, operation in enumerate(seat.operations):
-            if seat.alive and session.elapsed_s + seat.expected_s(operation) < session.limit_s(1.0):
-                # Two are tried at a time: these samples count until there are better ones.
-                seat.sample(operation, TRIAL, position)
         if not worker.alive:
             del self._workers[group]
         return seat.alive
