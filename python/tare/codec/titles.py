@@ -89,7 +89,7 @@ def _title(codec: str, *, quiet: bool) -> str:
     packed, inside = _compressor(compressor), bool(format and format.extension_compressors)
     details = [packed or "uncompressed"] if inside else _compression(format, library, options)
     details += _words(options, quiet)
-    details += _library(format, library)
+    details += _library(id, format, library)
     name = _FORMATS.get(id) or (format.title if format else id)
     if details == ["uncompressed"]:
         name += ", uncompressed"
@@ -148,9 +148,9 @@ def _words(options: Mapping[str, str], quiet: bool) -> list[str]:
     return said
 
 
-def _library(format: Format | None, library: str | None) -> list[str]:
+def _library(id: str, format: Format | None, library: str | None) -> list[str]:
     """Returns the library's name as one detail; none where it is the usual one."""
-    if library is None or (format is not None and library == _usual(format)):
+    if library is None or library == id or (format is not None and library == _usual(format)):
         return []
     if library in _LIBRARIES:
         return [_LIBRARIES[library]]

@@ -176,39 +176,25 @@ def _verdict(found: Digest, width: int) -> list[Line]:
     lines: list[Line] = []
     if said["empty"]:
         return [[("No verdict: ", "bold"), ("nothing was measured that could be recommended", "")]]
-    if said["named"] and said["small"]:
-        lines.append(
-            [
-                ("Too small to matter  ", "bold"),
-                (f"for {said['profile']}, by default  ", ""),
-                (said["route"], "bold green"),
-            ]
-        )
-        sentence = said["sentence"].removeprefix("Too small to matter: ").replace("`", "")
-        lines += _wrap(sentence[:1].upper() + sentence[1:], width, "     ")
-        lines += _wrap(words.provisional_line(found, said), width, "     ")
-    elif said["named"]:
+    if said["route"]:
         line: Line = [("Use  ", "bold"), (said["route"], "bold green"), (f"  for {said['profile']}", "")]
-        tail = "" if said["p_best"] == "-" else f"   P(best) {said['p_best']}"
+        tail = f"   {said['confidence']}" if said["confidence"] else ""
+        tail += "" if said["p_best"] == "-" else f"   P(best) {said['p_best']}"
         tail += f"   next: {said['runner_up']}" if said["runner_up"] else ""
         if sum(text.width_of(piece) for piece, _ in line) + len(tail) <= width:
             lines.append([*line, (tail, "")])
         else:
             lines.append(line)
             lines += _wrap(tail.strip(), width, "     ")
-        caveats = [
-            words.provisional_line(found, said),
-            words.kept_sentence(_winner(found)),
-            words.trust_line(said),
-        ]
-        lines += _wrap(" ".join(filter(None, caveats)), width, "     ")
+        lines += _wrap(_told(said), width, "     ")
+        lines += _wrap(words.provisional_line(found, said), width, "     ")
     else:
-        sentence = _wrap(said["sentence"] or f"No winner for {said['profile']}", width, "")
+        sentence = _wrap(said["sentence"] or f"No route for {said['profile']}", width, "")
         lines += [[(sentence[0][0][0], "bold")], *sentence[1:]]
         # Of no route the reasons are what to give up or to do instead.
-        for reason in [] if said["tie"] else said["reasons"]:
+        for reason in said["reasons"]:
             lines += _wrap(reason.replace("`", ""), width, "     ")
-    if (said["named"] or said["tie"]) and (idle := words.idle_line(said)):
+    if said["route"] and (idle := words.idle_line(said)):
         lines += _wrap(_isolated(idle), width, "     ", "yellow")
     lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
     link = words.link_line(found)
@@ -218,9 +204,10 @@ def _verdict(found: Digest, width: int) -> list[Line]:
     return lines
 
 
-def _winner(found: Digest) -> Row | None:
-    key = found.verdict.get("key")
-    return next((row for grid in found.grids for row in grid.rows if row.key == key), None)
+def _told(said: dict[str, Any]) -> str:
+    """The verdict's sentence without the route, which stands above it."""
+    lead, colon, rest = str(said["sentence"]).partition(f" (`{said['route']}`): ")
+    return f"{lead.removeprefix('Use ')}: {rest}" if colon else lead.replace("`", "")
 
 
 class _Scale:
@@ -363,7 +350,7 @@ def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool, ends: bool) -
 
 
 def _figures(found: Digest, row: Row, name: str, cells: list[tuple[str, str, int]]) -> Line:
-    winner = row.key == found.verdict.get("key") and found.verdict.get("named", True)
+    winner = row.key == found.verdict.get("key")
     line: Line = [(name, "bold green" if winner else "red" if row.status == "lossy" else "")]
     for head, cell, width in cells:
         style = "red" if head == "kept" and row.status == "lossy" else "dim" if head in ("%", "tie") else ""

@@ -16,7 +16,7 @@ from tare.measure.driver import Worker
 from tare.measure.kit import CHECKS, check_worker
 from tare.measure.plan import Plan
 from tare.measure.result import Result
-from tare.measure.wording import IDLE
+from tare.measure.verdict.text import IDLE
 
 # Without the check, a minute long, and with less data than the guide's, of which a run of ten seconds needs all on a
 # busy machine; `make soak` runs the guide as it is written.
