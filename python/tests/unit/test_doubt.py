@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from support.synthetic_records import Planted, set_floor, synthetic_record
@@ -14,6 +15,8 @@ from tare.measure.mains import TOTAL, is_ranked
 from tare.measure.verdict import gather, recommend
 from tare.report import markdown, terminal, words
 from tare.report.digest import digest
+
+details = partial(terminal.render, verbose=True)
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 BASE = Planted("json:stdlib", 400, 400, 0.5, flags=FLAT)
@@ -238,7 +241,7 @@ def test_predictions_of_the_whole_show_their_range():
     # arrow:pyarrow takes 13 ms for the hundredth part.
     ranged = r"~1\.\d+ s \(0\.\d+\N{EN DASH}2\.\d+\)"
     assert re.search(ranged, markdown.render(record))
-    assert "full size: it may be 0.50 to 2.0 times the figure" in " ".join(terminal.render(record).split())
+    assert "full size: it may be 0.50 to 2.0 times the figure" in " ".join(details(record).split())
     row = next(row for row in digest(record).grids[0].rows if row.codec == "arrow:pyarrow")
     assert re.fullmatch(ranged, words.predicted(row))
     assert re.fullmatch(r"~1\.\d+ s", words.predicted(row, ends=False))
@@ -253,7 +256,7 @@ def test_a_terminal_gives_up_ranges_before_columns():
     )
     heads = {}
     for width in (100, 104, 120, 300):
-        shown = terminal.render(derived(record), width=width)
+        shown = details(derived(record), width=width)
         heads[width] = next(line.split() for line in shown.splitlines() if line.startswith("codec "))
     assert all(columns == heads[300] for columns in heads.values())
     assert "tie" in heads[100]

@@ -177,7 +177,7 @@ def test_the_best_of_one_is_no_winner_of_a_race(cut_short):
     # What the flags alone rule out is not waited for.
     nobody = recommend(cut_short, profile="cache", must=("append",))
     assert not nobody["provisional"]
-    assert nobody["sentence"].startswith("No route for cache: ")
+    assert nobody["sentence"].startswith("No codec fits cache: ")
 
 
 def test_the_only_one_that_qualifies_is_called_so():
@@ -215,7 +215,7 @@ def test_sentences_headlines_and_flips_agree(kind, options, whole):
         assert verdict["sentence"].count("`") % 2 == 0
         assert len(set(verdict["reasons"])) == len(verdict["reasons"])
         if verdict["route"] is None:
-            assert verdict["sentence"].startswith(f"No route for {profile}: ")
+            assert verdict["sentence"].startswith(f"No codec fits {profile}: ")
             continue
         assert f"`{verdict['route']}`" in verdict["sentence"]
         least = min(cost[0] for cost in verdict["cost_s"].values())

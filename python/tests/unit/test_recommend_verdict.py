@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from functools import partial
 
 import pytest
 from support.planted_codecs import Planted
@@ -16,6 +17,8 @@ from tare.measure.derive import derive
 from tare.measure.verdict import recommend
 from tare.measure.verdict import text as wording
 from tare.report import terminal
+
+details = partial(terminal.render, verbose=True)
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 THREE = (
@@ -116,7 +119,7 @@ def test_without_partial_reads_it_says_what_can_and_what_to_ask_instead():
     own = Planted("json:stdlib", 50, 50, 0.5, flags=FLAT)
     record = synthetic_record("document", planted=(own,), growth=False, derived=False, media=("memory",))
     verdict = recommend(record, profile="random", must=("subset",))
-    assert "No route for random: `json:stdlib` left out (cannot be read in part)." == verdict["sentence"]
+    assert "No codec fits random: `json:stdlib` left out (cannot be read in part)." == verdict["sentence"]
     assert [
         "blit can be read in part, and so can parquet, arrow, orc and 1 more, which hold tables; "
         "for another use (--for cache, say, without --must subset) `json:stdlib` could qualify"
@@ -295,7 +298,7 @@ def test_a_way_that_no_case_measured_counts_for_nothing_and_is_told(record):
     assert ": 1 read at" in verdict["reasons"][0]
     assert "writing was not measured: of reading alone" in verdict["reasons"]
     reading["derived"] = derive(reading)
-    assert "Writing was not measured: of reading alone." in " ".join(terminal.render(reading).split())
+    assert "Writing was not measured: of reading alone." in " ".join(details(reading).split())
     assert recommend(record, profile="archive")["weights"]["w"] == 1
 
 

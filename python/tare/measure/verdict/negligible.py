@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tare.codec.ids import split_id
@@ -21,6 +21,8 @@ Costs = Mapping[str, tuple[float, Array]]
 WORTH = 1.10
 # Nor, in the whole use, one that costs so many seconds more, if that was shown.
 NOTICED_S = 50e-3
+# A codec is smaller if it takes at most this share of the bytes.
+SMALLER = 0.95
 # One message is measured, but they are sent by the million: each microsecond counts.
 REPEATED = ("message",)
 # One write and one read of every codec together take less than this, seconds.
@@ -41,17 +43,23 @@ def preferred(choice: Choice, costs: Costs) -> Costed:
     cheapest = min(choice.several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
     alike = [one for one in choice.several if one is cheapest or _alike(one, cheapest, choice, costs)]
 
-    def order(one: Costed) -> tuple[bool, bool, bool, float, str]:
+    def order(one: Costed) -> tuple[bool, bool, bool]:
         verify = choice.cases[one.codec].get("verify") or {}
         return (
             verify.get("verdict") != "same",
             choice.runs_code(one.codec),
             not is_common(one.codec, choice.source_format),
-            one.bytes * costs[one.codec][0],
-            one.codec,
         )
 
-    return min(alike, key=order)
+    offer = min(order(one) for one in alike)
+    return _smaller([one for one in alike if order(one) == offer], costs)
+
+
+def _smaller(several: Sequence[Costed], costs: Costs) -> Costed:
+    """Returns the cheapest, or one that is smaller by more than it costs more."""
+    cheapest = min(several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
+    smaller = [one for one in several if one is cheapest or one.bytes <= SMALLER * cheapest.bytes]
+    return min(smaller, key=lambda one: (one.bytes * costs[one.codec][0], one.codec))
 
 
 def _alike(one: Costed, cheapest: Costed, choice: Choice, costs: Costs) -> bool:

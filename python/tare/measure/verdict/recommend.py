@@ -52,8 +52,8 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         ``profile, weights, route, codec, key``: what to use; ``route`` is None only when nothing qualifies.
         ``confidence, why, rivals, near_best``: ``clear``, ``close`` or ``can't tell``, what keeps it from being clear,
         the codecs that may be as good, and the share of draws in which none costs a tenth less.
-        ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data; ``beside`` is
-        the gain in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
+        ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data; ``beside, keeps,
+        doubt``: the gain, what comes back and what is not sure, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
         trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
         excluded, executes_code, provisional, named`` as reports need them.
 
@@ -63,7 +63,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
     Example:
         >>> nothing = recommend({"cases": [], "codecs": {}}, profile="cache")
         >>> nothing["route"], nothing["sentence"]
-        (None, 'No route for cache: no codec was measured.')
+        (None, 'No codec fits cache: no codec was measured.')
     """
     use = _profile(profile or default_profile(record), link, gb_seconds, weights)
     evidence = evidence or gather(record)
@@ -119,6 +119,8 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
     if few:
         choice.notes.append("provisional: measured only once or twice")
     verdict["beside"] = text.beside(verdict)
+    verdict["keeps"] = text.came_back(choice.cases[best.codec])
+    verdict["doubt"] = text.doubt(verdict)
     verdict["sentence"] = text.sentence(verdict, choice)
     verdict["reasons"] = text.reasons(verdict, choice, others)
     return verdict
@@ -197,7 +199,7 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         "named": False,
         "executes_code": False,
         "provisional": bool(choice.unreached),
-        "beside": "",
+        **dict.fromkeys(("beside", "keeps", "doubt"), ""),
         "sentence": sentence,
         # How times were come by is no news where no time decided.
         "reasons": reasons + short_of_time(choice),

@@ -6,6 +6,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from tare.codec.ids import split_id
@@ -25,12 +26,15 @@ __all__ = [
     "READING_ALONE",
     "WRITING_ALONE",
     "against",
+    "amount",
     "beside",
     "came_back",
     "doubt",
     "duration",
     "failure",
+    "file_name",
     "flip",
+    "format_name",
     "listed",
     "noise_floor",
     "nothing",
@@ -53,6 +57,8 @@ CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
 WORTH = 1.1
 # A value that is shown has at most so many characters.
 SHORT = 24
+# Endings of compressed files.
+SUFFIXES = {"zstd": ".zst", "gzip": ".gz", "lz4": ".lz4"}
 SAYS = {
     "unproven": "",
     "error": "failed: ",
@@ -83,6 +89,18 @@ def size(value: float) -> str:
     '27.5 MB'
     """
     return scaled(value, ("B", "kB", "MB", "GB", "TB"))
+
+
+def amount(value: float) -> str:
+    """Bytes at a glance: one decimal below a hundred of a unit.
+
+    >>> amount(5_140_000), amount(44_145_000), amount(141_000), amount(260)
+    ('5.1 MB', '44.1 MB', '141 kB', '260 B')
+    """
+    units, place = ("B", "kB", "MB", "GB", "TB"), 0
+    while value >= 999.5 and place < len(units) - 1:
+        value, place = value / 1000, place + 1
+    return f"{value:,.{1 if place and value < 99.95 else 0}f} {units[place]}"
 
 
 def rate(value: float) -> str:
@@ -341,7 +359,7 @@ def beside(verdict: Mapping[str, Any]) -> str:
     # A message is one of many: the file's size is not the size of one.
     message = verdict["profile"] == "message"
     if have["format"] and not message:
-        name = f"{'compressed ' * have['compressed']}{_format_name(have['format'])}"
+        name = f"{'compressed ' * have['compressed']}{format_name(have['format'])}"
         if own["codec"] == have["codec"] or split_id(own["codec"])[::3] == (have["format"], None):
             said = against(own, {"bytes": have["bytes"]})
             return f"{said} than the {name} you have" if said else f"the {name} you have"
@@ -354,10 +372,32 @@ def beside(verdict: Mapping[str, Any]) -> str:
     return ""
 
 
-def _format_name(id: str) -> str:
+def format_name(id: str) -> str:
+    """Returns the name of a format; the id itself of one that is not known."""
     from tare import formats
 
     return formats.get(id).title if id in {format.id for format in formats.FORMATS} else id
+
+
+def file_name(codec: str, source: str) -> str:
+    """Returns a name for what a codec writes of a file: the same, with the codec's own endings.
+
+    >>> file_name("parquet:polars", "flights.csv.gz"), file_name("csv:pyarrow+zstd:3", "flights.csv")
+    ('flights.parquet', 'flights.csv.zst')
+    """
+    from tare import formats
+
+    id, _, _, compressor = split_id(codec)
+    known = {format.id: format for format in formats.FORMATS}
+    endings = known[id].extensions if id in known else ()
+    ending = endings[0] if endings else f".{id}"
+    if compressor:
+        kind = compressor.partition(":")[0]
+        ending += (known[id].extension_compressors.get(ending, "") and "") or SUFFIXES.get(kind, f".{kind}")
+    stem = source
+    while PurePath(stem).suffix and PurePath(stem).stem:
+        stem = PurePath(stem).stem
+    return f"{stem}{ending}" if f"{stem}{ending}" != source else f"{stem}.new{ending}"
 
 
 def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
@@ -365,11 +405,11 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     own = verdict["chosen"]
     case = choice.cases[own["codec"]]
     facts = [
-        f"{size(own['bytes'])}, write {duration(own['write_s'])}, read {duration(own['read_s'])}",
+        f"{amount(own['bytes'])}, write {duration(own['write_s'])}, read {duration(own['read_s'])}",
         came_back(case),
     ]
     if choice.medium not in OPERATIONS:
-        facts[0] = f"{size(own['bytes'])}, {duration(own['write_s'])} from end to end"
+        facts[0] = f"{amount(own['bytes'])}, {duration(own['write_s'])} from end to end"
     facts += [said] if (said := verdict["beside"]) else []
     facts += [_alone(choice)] if len(choice.several) == 1 and not choice.waiting else []
     facts += [DANGER] if verdict["executes_code"] else []
@@ -506,9 +546,9 @@ def nothing(
         provisional: Whether codecs may still come.
 
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
-    'No route for cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
+    'No codec fits cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
     """
-    lead = f"{'Provisional: no' if provisional else 'No'} route for {profile}: "
+    lead = f"{'Provisional: no' if provisional else 'No'} codec fits {profile}: "
     if all(names[0] in ABSENT for _, names, _ in excluded):
         asked = any(names[0] == "asked" for _, names, _ in excluded)
         return f"{lead}no codec {'asked for ' if asked else ''}was measured.", []
