@@ -82,7 +82,7 @@ def _headline(found: Digest, width: int) -> list[Line]:
         parts.append(f"{verdict_text.amount(size)}{f' as {_format_name(format)}' if format else ''}")
     elif number(data.get("bytes_memory")):
         parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
-    parts.append(_measured(found))
+    parts += [_measured(found), f"for {text.visible(found.profile, 20)}"]
     name = isolated(text.visible(data.get("name") or "data", 60))
     line: Line = [(name, "bold")]
     lines = [line]

@@ -61,8 +61,9 @@ def _verdict(found: Digest) -> list[str]:
     said = words.headline(found)
     if said["empty"]:
         return ["No verdict: nothing was measured that could be recommended."]
-    lines = [_sentence(said["sentence"] or f"No route fits {said['profile']}.")]
+    lines = [_sentence(said["sentence"] or f"No codec fits {said['profile']}.")]
     if said["route"]:
+        lines.insert(0, f"For {_md(said['profile'])}:")
         lines += [_md(words.provisional_line(found, said), 600), _md(words.idle_line(said), 600)]
     else:
         # Of no route the reasons are what to give up or to do instead.
