@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tare.codec.titles import title_of
-from tare.measure.verdict.text import amount, duration
+from tare.measure.verdict.text import amount, spent
 from tare.report.layout import cut
 from tare.report.text import visible
 
@@ -96,8 +96,7 @@ def best(event: Event, width: int = 0) -> str:
     found = verdict.get("chosen")
     if not found:
         return ""
-    times = f"write {duration(found['write_s'])}"
-    times += f"   read {duration(found['read_s'])}" if found["read_s"] else ""
+    times = "   ".join(spent(found))
     sure = f"   ({verdict['confidence']})" if verdict.get("confidence") != "clear" else ""
     return _cut(f"best so far: {title_of(found['codec'])}   {amount(found['bytes'])}   {times}{sure}", width)
 

@@ -146,7 +146,7 @@ def _routes(found: Digest, width: int) -> list[Line]:
         shown.append(("Smallest", small))
     label = max(text.width_of(name) for name, _ in shown)
     name = min(_NAME, max(text.width_of(names[str(one["codec"])]) for _, one in shown))
-    cells = [_cells(one) for _, one in shown]
+    cells = [_cells(found, one) for _, one in shown]
     widths = [max(text.width_of(row[i]) for row in cells) for i in range(3)]
     figures = [
         "   ".join(
@@ -180,15 +180,14 @@ def _routes(found: Digest, width: int) -> list[Line]:
     return lines if len(shown) > 1 else lines[:-1]
 
 
-def _cells(one: dict[str, Any]) -> tuple[str, str, str]:
-    size, write_s, read_s = (number(one.get(key)) or 0.0 for key in ("bytes", "write_s", "read_s"))
-    return (
-        verdict_text.amount(size),
-        f"write {verdict_text.duration(write_s)}"
-        if read_s
-        else f"from end to end {verdict_text.duration(write_s)}",
-        f"read {verdict_text.duration(read_s)}" if read_s else "",
-    )
+def _cells(found: Digest, one: dict[str, Any]) -> tuple[str, str, str]:
+    """Size and times of a codec; of a stream one time from end to end."""
+    route = str(found.verdict.get("route") or "").partition("@")[2].partition(",")[0]
+    write_s, read_s = number(one.get("write_s")) or 0.0, number(one.get("read_s")) or 0.0
+    spans = bool(write_s) and not read_s and route not in ("file", "memory", "store")
+    told = verdict_text.spent({"write_s": write_s, "read_s": read_s}, spans=spans)
+    told += [""] * (2 - len(told))
+    return verdict_text.amount(number(one.get("bytes")) or 0.0), told[0], told[1]
 
 
 def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:

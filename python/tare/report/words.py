@@ -176,7 +176,7 @@ def provisional_line(found: Digest, said: dict[str, Any]) -> str:
         return ""
     mark = "provisional: "
     why = [reason.removeprefix(mark) for reason in said["reasons"] if reason.startswith(mark)]
-    return f"Provisional: {'; '.join(why) or 'too few launches'}."
+    return f"Provisional: {'; '.join(why) or 'measured too seldom'}."
 
 
 def idle_line(said: dict[str, Any], limit: int = 3) -> str:

@@ -116,6 +116,8 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         **_certainty(best, sure),
         **_figures(record, choice, best),
     }
+    if sure.noise:
+        choice.notes.append(f"provisional: the machine was busy: {text.noise_floor(sure.noise)}")
     if few:
         choice.notes.append("provisional: measured only once or twice")
     verdict["beside"] = text.beside(verdict)

@@ -43,6 +43,7 @@ __all__ = [
     "reasons",
     "sentence",
     "size",
+    "spent",
     "unreached",
 ]
 
@@ -405,11 +406,9 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     own = verdict["chosen"]
     case = choice.cases[own["codec"]]
     facts = [
-        f"{amount(own['bytes'])}, write {duration(own['write_s'])}, read {duration(own['read_s'])}",
+        ", ".join([amount(own["bytes"]), *spent(own, spans=choice.medium not in OPERATIONS)]),
         came_back(case),
     ]
-    if choice.medium not in OPERATIONS:
-        facts[0] = f"{amount(own['bytes'])}, {duration(own['write_s'])} from end to end"
     facts += [said] if (said := verdict["beside"]) else []
     facts += [_alone(choice)] if len(choice.several) == 1 and not choice.waiting else []
     facts += [DANGER] if verdict["executes_code"] else []
@@ -417,6 +416,21 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     told = f"{lead} {title_of(own['codec'])} (`{verdict['route']}`): {'; '.join(facts)}."
     more = doubt(verdict)
     return f"{told} {more}" if more else told
+
+
+def spent(own: Mapping[str, Any], *, spans: bool = False) -> list[str]:
+    """The times of a codec in words; what was not measured is left out.
+
+    Args:
+        own: ``write_s`` and ``read_s``.
+        spans: Whether both ends worked at once, so that one time is of both.
+
+    >>> spent({"write_s": 0.065, "read_s": 0.016}), spent({"write_s": 0.065, "read_s": 0}, spans=True)
+    (['write 65 ms', 'read 16 ms'], ['65 ms from end to end'])
+    """
+    if spans:
+        return [f"{duration(own['write_s'])} from end to end"]
+    return [f"{way} {duration(own[f'{way}_s'])}" for way in ("write", "read") if own.get(f"{way}_s")]
 
 
 def _alone(choice: Choice) -> str:
