@@ -188,7 +188,7 @@ def _cases(cases: list[dict[str, Any]]) -> Iterator[str]:
 
 def _of_memory(cases: list[dict[str, Any]]) -> str:
     """How many cases failed for want of memory, which Tare itself limits, and to how much."""
-    from tare.measure.wording import HELD, of_memory, parted
+    from tare.measure.verdict.text import HELD, of_memory, parted
 
     found = [
         parted(case.get("reason") or "")

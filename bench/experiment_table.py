@@ -177,7 +177,7 @@ def short(reason: str) -> str:
     >>> short("why " * 99 + "; its process was held to 6.11 GB")[-37:]
     'why...; its process was held to 6.11 GB'
     """
-    from tare.measure.wording import parted
+    from tare.measure.verdict.text import parted
 
     cause, held = parted(" ".join(reason.split()).replace("|", "\\|"))
     return (cause if len(cause) <= 90 else cause[:87] + "...") + held

@@ -86,7 +86,7 @@ def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
 def _alone(here: str, there: str, case: dict[str, Any]) -> str:
     """A case of one record only, and what became of its codec in the other."""
     from tare.measure.mains import number
-    from tare.measure.wording import percent
+    from tare.measure.verdict.text import percent
 
     what = f"{clean(case['codec'])} on {clean(case['medium'])}, {percent(number(case['size']))} of the data"
     return f"only in {here}: {what}; {there}: {clean(case['other'])}"

@@ -47,7 +47,7 @@ def bytes_text(count: float | None) -> str:
     >>> bytes_text(5_100_000)
     '5.1 MB'
     """
-    from tare.measure.wording import size
+    from tare.measure.verdict.text import size
 
     return "" if count is None else size(count)
 

@@ -32,7 +32,9 @@ _LATE = 0.05
 _CAUSES = 3
 # Parameters as `tare measure --help` shows them.
 _GROUPS = {
-    "Everyday": ("profile", "time_s", "codecs", "exclude", "all_codecs", "html", "dry_run", "quiet", "help"),
+    "Everyday": (
+        "profile", "time_s", "codecs", "exclude", "all_codecs", "html", "verbose", "dry_run", "quiet", "help",
+    ),
     "Conditions": (
         "media", "link", "remote", "threads", "directory", "base", "must", "allow_loss", "format_", "encoding",
         "allow_pickle",
@@ -168,6 +170,7 @@ _USES = ("keep", "cache", "archive", "exchange", "message", "random")
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
 @click.option("--md", "as_md", is_flag=True, help="Print the table as Markdown.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every figure, with intervals, ids and noise.")
 @click.option("--quiet", is_flag=True, help="No progress and no table; only errors.")
 @click.option(
     "--progress", type=click.Choice(("auto", "lines", "json")), default="auto", help="How progress is shown."
@@ -204,7 +207,7 @@ def command(data: str | None, **options: Any) -> int:
     if options["dry_run"]:
         return dry_run(data, plan, options)
     result = measure(data, plan, options)
-    show(result, options)
+    show(result, options, path=data if data not in (None, "-") else "")
     if result.record.get("interrupted"):
         return 130
     if why := unmeasured(result.record):
@@ -336,7 +339,7 @@ def interrupt(control: Control) -> None:
     control.stop()
 
 
-def show(result: Result, options: dict[str, Any]) -> None:
+def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
     """Print what was asked for on standard output; where the record is goes to standard error."""
     from tare.atomic import make_folders, write_atomic
     from tare.cli.lines import clean
@@ -355,7 +358,12 @@ def show(result: Result, options: dict[str, Any]) -> None:
     elif options["as_md"]:
         click.echo(markdown.render(result))
     elif not options["quiet"]:
-        terminal.show(result)
+        terminal.show(
+            result,
+            path=path,
+            verbose=options["verbose"],
+            every=bool(options.get("all_codecs")),
+        )
     if not options["quiet"]:
         for note in result.record["dataset"].get("notes") or ():
             click.echo(f"note    {note}", err=True)

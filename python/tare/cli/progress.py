@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.codec.titles import title_of
+from tare.measure.verdict.text import amount, spent
+from tare.report.layout import cut
+from tare.report.text import visible
+
 if TYPE_CHECKING:
     from tare.measure.session import Event
 
@@ -18,7 +23,17 @@ __all__ = ["display"]
 
 _LINE_EVERY_S = 5.0
 _DRAW_EVERY_S = 0.25
-_BEST = 5
+# Stage -> what is done there.
+_DOING = {
+    "open": "reading the data",
+    "screen": "trying",
+    "weigh": "measuring",
+    "memory": "memory",
+    "growth": "growth",
+    "probe": "checking what is kept",
+    "exchange": "exchange",
+    "done": "done",
+}
 
 
 @contextmanager
@@ -66,11 +81,30 @@ def sentence(event: Event) -> str:
     return str((derived.get("headline") or {}).get("sentence", ""))
 
 
-def line(event: Event) -> str:
-    """An event as one line of text."""
-    share = f" {event.done}/{event.total}" if event.total else ""
+def state(event: Event, width: int = 0) -> str:
+    """What is being done, in one line; cut to so many columns, if that is given."""
+    share = f" {event.done} of {event.total}" if event.total else ""
     budget = f" of {event.budget_s:.0f}" if event.budget_s else ""
-    return f"[{event.elapsed_s:5.1f}{budget} s] {event.stage}{share}  {event.text}"
+    doing = _DOING.get(event.stage, event.stage)
+    work = " ".join(title_of(word) if ":" in word else word for word in event.text.split(" "))
+    return _cut(f"[{event.elapsed_s:.1f}{budget} s] {doing}{share}{f': {work}' if work else ''}", width)
+
+
+def best(event: Event, width: int = 0) -> str:
+    """The best so far with its size and times of the whole data, in one line; empty if nothing can be named yet."""
+    verdict = ((event.record or {}).get("derived") or {}).get("headline") or {}
+    found = verdict.get("chosen")
+    if not found:
+        return ""
+    times = "   ".join(spent(found))
+    sure = f"   ({verdict['confidence']})" if verdict.get("confidence") != "clear" else ""
+    return _cut(f"best so far: {title_of(found['codec'])}   {amount(found['bytes'])}   {times}{sure}", width)
+
+
+def _cut(shown: str, width: int) -> str:
+    """Text of one line, at most so many columns; 0 for any."""
+    plain = visible(shown, 400)
+    return cut(plain, width) if width else plain
 
 
 class _Lines:
@@ -78,14 +112,17 @@ class _Lines:
 
     def __init__(self) -> None:
         self._last_s = -_LINE_EVERY_S
+        self._best = ""
 
     def __call__(self, event: Event) -> None:
         now = time.monotonic()
-        if event.verdict and sentence(event):
-            click.echo(f"[{event.elapsed_s:5.1f} s] so far: {sentence(event)}", err=True)
+        if event.verdict and (found := best(event)):
+            if found != self._best:
+                click.echo(f"[{event.elapsed_s:.1f} s] {found}", err=True)
+            self._best = found
         elif _always(event) or now - self._last_s >= _LINE_EVERY_S:
             self._last_s = now
-            click.echo(line(event), err=True)
+            click.echo(state(event), err=True)
 
 
 def _always(event: Event) -> bool:
@@ -94,7 +131,7 @@ def _always(event: Event) -> bool:
 
 
 class _Live:
-    """A small table redrawn at most four times a second, between samples only."""
+    """Two lines that are redrawn in place, at most four times a second and between samples only."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -103,8 +140,7 @@ class _Live:
         self._console = Console(stderr=True)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._drawn_s = 0.0
-        self._verdict = ""
-        self._rows: list[tuple[str, str, str]] = []
+        self._best: Event | None = None
 
     def __enter__(self) -> _Live:  # noqa: PYI034 - typing.Self is newer than our oldest Python
         self._live.start()
@@ -115,53 +151,17 @@ class _Live:
 
     def __call__(self, event: Event) -> None:
         if event.verdict:
-            self._verdict = sentence(event)
-            self._rows = best(event)
+            self._best = event
         now = time.monotonic()
         if event.verdict or now - self._drawn_s >= _DRAW_EVERY_S:
             self._drawn_s = now
             self._live.update(self._picture(event), refresh=True)
 
     def _picture(self, event: Event) -> Any:
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
         from rich.text import Text
 
-        from tare.report.words import RATIO
-
-        parts: list[Any] = [Text(line(event), no_wrap=True, overflow="ellipsis")]
-        if event.budget_s:
-            parts.append(
-                ProgressBar(total=event.budget_s, completed=min(event.elapsed_s, event.budget_s), width=60)
-            )
-        if self._verdict:
-            parts.append(Text("so far: " + self._verdict, style="bold"))
-        if self._rows:
-            table = Table(box=None, pad_edge=False, show_edge=False)
-            for heading in ("best so far", RATIO, "size"):
-                table.add_column(heading, justify="left" if heading == "best so far" else "right")
-            for row in self._rows:
-                table.add_row(*(Text(cell) for cell in row))
-            parts.append(table)
-        return Group(*parts)
-
-
-def best(event: Event) -> list[tuple[str, str, str]]:
-    """The best few codecs so far: id, ratio to the base with its interval, size."""
-    record = event.record or {}
-    derived = (record.get("derived") or {}).get("cases", {})
-    codecs = {
-        case["key"]: case["labels"]["codec"] for case in record.get("cases", ()) if case["status"] == "ok"
-    }
-    rows = []
-    for key, case in derived.items():
-        total = case.get("total") or {}
-        if key in codecs and total.get("ratio") and codecs[key] != "copy":
-            rows.append((total["ratio"], codecs[key], total, case.get("bytes") or 0))
-    rows.sort(key=lambda row: row[0])
-    return [
-        (codec, f"{ratio:.2f} [{total['ratio_lo']:.2f}, {total['ratio_hi']:.2f}]", f"{size / 1e6:,.2f} MB")
-        for ratio, codec, total, size in rows[:_BEST]
-        if total.get("ratio_lo") is not None
-    ]
+        # The last column stays free: some terminals wrap a line that fills it.
+        width = self._console.width - 1
+        shown = Text(state(event, width), no_wrap=True)
+        found = best(self._best, width) if self._best else ""
+        return shown.append(f"\n{found}", style="bold") if found else shown

@@ -22,6 +22,10 @@ _PROFILES = ("keep", "cache", "archive", "message", "exchange", "random")
     type=click.Path(dir_okay=False, allow_dash=True),
     help="Write the one-file HTML report; - is standard output.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Show every figure, with intervals, ids and noise.")
+@click.option(
+    "--all", "every", is_flag=True, help="A line for each codec, also those that were not measured."
+)
 @click.option("--md", "as_md", is_flag=True, help="Print Markdown.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with bench::mark's columns beside ours.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record with everything derived from it.")
@@ -133,7 +137,9 @@ def _write(result: Result, record: str | None, options: dict[str, Any]) -> None:
     elif options["as_md"]:
         click.echo(markdown.render(result, profile=profile), nl=False)
     elif not told:
-        terminal.show(result, profile=profile, record_path=record)
+        terminal.show(
+            result, profile=profile, record_path=record, verbose=options["verbose"], every=options["every"]
+        )
 
 
 def _save(path: Path, page: str) -> None:

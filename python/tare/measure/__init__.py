@@ -83,15 +83,11 @@ Figures, from a record's samples
     derive          all of this in one block: ``derived``
 
 The verdict
-    recommend       one route for a use
+    recommend       the use it is for where none was asked for; verdicts are made in ``verdict/``
     mains           the cases it rests on
     constraints     what a codec must offer
     full_size       figures for the whole data, of a part
     cost            what a use costs
-    ties            who is not told apart
-    flips           what would change the choice
-    smallness       data too small to matter
-    wording         all of it in words
 
 Records
     record          reads and writes one

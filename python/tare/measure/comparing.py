@@ -22,7 +22,7 @@ from tare.measure.full_size import least_shifts
 from tare.measure.mains import TOTAL, is_ranked, number, peak_of
 from tare.measure.record import method_of
 from tare.measure.statistics import FIRM, Array, differs, quantiles
-from tare.measure.wording import percent
+from tare.measure.verdict.text import percent
 
 __all__ = ["Side", "check_comparable", "compare", "compare_sides", "drift", "side", "total_op"]
 

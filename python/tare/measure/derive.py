@@ -22,11 +22,13 @@ from tare.measure.cost import PROFILES, Profile, envelope, pareto
 from tare.measure.full_size import OPERATIONS
 from tare.measure.mains import SPAN, TOTAL, is_ranked, main_cases, peak_of
 from tare.measure.memory import copies
-from tare.measure.recommend import Evidence, choose, default_profile, gather, recommend
+from tare.measure.recommend import default_profile
+from tare.measure.record import DERIVED_VERSION
+from tare.measure.verdict import Evidence, choose, gather, recommend
 
 __all__ = ["VERSION", "derive", "noise_of", "pareto_keys"]
 
-VERSION = 1
+VERSION = DERIVED_VERSION
 DIGITS = 6
 QUIET_FLOOR = 0.05
 QUIET_PSI = 0.10
@@ -63,6 +65,7 @@ def derive(record: Mapping[str, Any]) -> dict[str, Any]:
             gb_seconds=settings.get("gb_seconds"),
         )
         for name in PROFILES
+        if name != "random" or asked == "random" or _reads_parts(record)
     }
     plain: dict[str, Any] = rounded(
         {
@@ -79,6 +82,15 @@ def derive(record: Mapping[str, Any]) -> dict[str, Any]:
         }
     )
     return plain
+
+
+def _reads_parts(record: Mapping[str, Any]) -> bool:
+    """Whether reading a part was measured: without it there is no answer to random access."""
+    return any(
+        (launch.get("samples") or {}).get("subset")
+        for case in record.get("cases", ())
+        for launch in case.get("launches") or ()
+    )
 
 
 def rounded(value: Any) -> Any:

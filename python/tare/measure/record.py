@@ -19,6 +19,7 @@ from tare.measure.readings import OURS
 from tare.measure.record_schema import check
 
 __all__ = [
+    "DERIVED_VERSION",
     "MAX_BYTES",
     "METHOD",
     "VERSION",
@@ -33,6 +34,9 @@ VERSION = 1
 """Version that is written; every older one is read too."""
 
 METHOD = 2
+
+# Version of the block ``derived``; an older one is computed again.
+DERIVED_VERSION = 2
 """The method of taking samples: 2 drops each result before the next call, 1 held the results of a batch until the clocks were read."""
 
 MAX_BYTES = 1 << 30

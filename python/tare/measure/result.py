@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tare.codec.route_ids import codec_part
 from tare.errors import MissingLibrary, UsageError
 from tare.measure.cases import case_key
-from tare.measure.record import MAX_BYTES, parse_record, write_record
+from tare.measure.record import DERIVED_VERSION, MAX_BYTES, parse_record, write_record
 from tare.route import Route
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Result:
     def derived(self) -> dict[str, Any]:
         """Figures computed from the raw samples; computed now if the record has none."""
         derived = self.record.get("derived")
-        if not derived or derived.get("version") is None:
+        if not derived or (derived.get("version") or 0) < DERIVED_VERSION:
             from tare.measure.derive import derive
 
             derived = self.record["derived"] = derive(self.record)
@@ -318,7 +318,7 @@ class Result:
             or weights
             or name not in (derived.get("profiles") or {})
         ):
-            from tare.measure.recommend import recommend
+            from tare.measure.verdict import recommend
 
             found = recommend(
                 self.record,

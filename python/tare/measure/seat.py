@@ -22,8 +22,8 @@ from tare.measure.foreign import language_of
 from tare.measure.own_word import Given, held
 from tare.measure.readings import OURS, believable, clock_fault, cpu_ns_of, queued_ns_of
 from tare.measure.told import Told, around_ns, far_short
+from tare.measure.verdict.text import HELD, of_memory
 from tare.measure.waited import System
-from tare.measure.wording import HELD, of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

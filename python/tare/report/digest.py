@@ -217,6 +217,11 @@ def digest(result: Any, *, profile: str | None = None) -> Digest:
     name = profile or str(derived.get("headline_profile") or "") or next(iter(profiles), "cache")
     headline = mapping(derived.get("headline")) if profile in (None, derived.get("headline_profile")) else {}
     verdict = mapping(profiles.get(name)) or headline
+    if not verdict and profile in PROFILES and items(record.get("cases")):
+        from tare.measure.verdict import recommend
+
+        # A use that was not measured has no verdict of its own; the sentence says why.
+        verdict = recommend(record, profile=profile)
     growth = tuple(entry for entry in items(derived.get("growth")) if isinstance(entry, dict))
     grids = grids_of(record, Source(derived, verdict, growth))
     codecs = []

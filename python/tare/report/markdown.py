@@ -61,26 +61,13 @@ def _verdict(found: Digest) -> list[str]:
     said = words.headline(found)
     if said["empty"]:
         return ["No verdict: nothing was measured that could be recommended."]
-    if said["named"] and said["small"]:
-        lines = [_sentence(said["sentence"]), _md(words.provisional_line(found, said), 600)]
-    elif said["named"]:
-        lines = [
-            f"Use {_code(said['route'])} for {_md(said['profile'])}"
-            + ("" if said["p_best"] == "-" else f": P(best) {said['p_best']}")
-            + (f", next {_code(said['runner_up'])}" if said["runner_up"] else "")
-            + "."
-        ]
-        lines += [_md(words.provisional_line(found, said), 600), words.trust_line(said)]
-    elif said["vague"]:
-        lines = [_sentence(said["sentence"])]
-    elif said["tie"]:
-        lines = [f"A tie for {_md(said['profile'])}: {', '.join(map(_code, said['tie']))}."]
+    lines = [_sentence(said["sentence"] or f"No codec fits {said['profile']}.")]
+    if said["route"]:
+        lines.insert(0, f"For {_md(said['profile'])}:")
+        lines += [_md(words.provisional_line(found, said), 600), _md(words.idle_line(said), 600)]
     else:
-        lines = [_sentence(said["sentence"] or f"No route fits {said['profile']}.")]
         # Of no route the reasons are what to give up or to do instead.
         lines += map(_sentence, said["reasons"])
-    if said["named"] or said["tie"]:
-        lines.append(_md(words.idle_line(said), 600))
     lines += [_md(said["transfer"], 400), _md(words.link_line(found), 300)]
     changes = [f"- {_md(change, 200)}" for change in words.flips(found)]
     return [" ".join(filter(None, lines)), "\n".join(changes)]

@@ -1,4 +1,4 @@
-"""The report for a terminal or a pipe: at most 100 columns, readable without colour.
+"""The report for a terminal or a pipe: readable without colour, and in ASCII where that is all there is.
 
 Lines are built as pieces of (text, style); in a pipe the pieces are joined, on
 a terminal rich paints them. So both say the same, word for word.
@@ -6,70 +6,63 @@ a terminal rich paints them. So both say the same, word for word.
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
-from tare.report import exchanging, text, words
-from tare.report.digest import Digest, Grid, Row, Times, digest
+from tare.report import answer, details
+from tare.report.digest import digest, mapping
+from tare.report.layout import paint, plain
 
-__all__ = ["render", "show"]
+__all__ = ["encodable", "render", "show"]
 
-Piece = tuple[str, str]
-Line = list[Piece]
-_WIDEST = 100
-_MAX_GRIDS = 8
-_CROWD = 3
-# Columns that a codec's name should have.
-_NAME = 28
+_NARROWEST, _WIDEST = 60, 140
+_PIPE = 100
+# What stands for characters that an encoding has not.
+_ASCII = str.maketrans(
+    {
+        "\xd7": "x", "\xb7": "-", "\xb1": "+", "\xb5": "u", "\u2013": "-", "\u2026": "~", "\u2588": "#", "\u258f": "|",
+        "\u258e": "|", "\u258d": "|", "\u258c": "#", "\u258b": "#", "\u258a": "#", "\u2589": "#", "\u2068": None, "\u2069": None,
+    }
+)  # fmt: skip
 
 
 def render(
     result: Any,
     *,
-    width: int = _WIDEST,
+    width: int = _PIPE,
     color: bool = False,
     profile: str | None = None,
     record_path: str | None = None,
+    path: str = "",
+    verbose: bool = False,
+    every: bool = False,
 ) -> str:
     """Lay a Result out as text.
 
     Args:
         result: A Result, or a record as a dict.
-        width: Columns available; never more than 100 are used, and 60 are the least.
+        width: Columns available; never more than 140 are used, and 60 are the least.
         color: Whether to paint it for a terminal. The words are the same.
         profile: Profile that names the verdict and orders the rows; the record's headline by default.
         record_path: Where the record is saved, for the last line; left out by default.
+        path: The user's own file, for the command that follows from the answer; its name by default.
+        verbose: Whether to show every condition with intervals, ids and noise instead of the answer alone.
+        every: Whether each codec has a line in the answer, also those that were not measured.
 
     Returns:
         The lines, each ended by a line feed.
     """
     found = digest(result, profile=profile)
-    columns = max(60, min(width, _WIDEST))
-    lines = _head(found, columns)
-    shown = found.grids[:_MAX_GRIDS]
-    told: set[tuple[str, str, str]] = set()
-    for grid in shown:
-        if len(found.grids) > 1:
-            lines += [[], [(grid.title, "bold"), (f"  {words.share_line(grid)}", "dim")]]
-        lines += _table(found, grid, columns, told)
-    if len(found.grids) > len(shown):
-        lines += [
-            [],
-            [
-                (
-                    f"... and {len(found.grids) - len(shown)} more conditions: tare report --html shows all",
-                    "dim",
-                )
-            ],
-        ]
-    lines += _exchange(found, columns)
-    lines += _foot(found, columns, record_path)
-    return _paint(lines, columns) if color else "".join(_plain(line) for line in lines)
+    columns = max(_NARROWEST, min(width, _WIDEST))
+    every = every or bool(mapping(found.record.get("settings")).get("all_codecs"))
+    if verbose or not answer.answers(found):
+        lines = details.lines_of(found, min(columns, _PIPE), record_path)
+    else:
+        lines = answer.lines_of(found, columns, every=every, path=path)
+        lines += details.exchange_lines(found, columns)
+    return paint(lines, columns) if color else "".join(plain(line) for line in lines)
 
 
-def show(
-    result: Any, *, stream: Any = None, profile: str | None = None, record_path: str | None = None
-) -> None:
+def show(result: Any, *, stream: Any = None, **options: Any) -> None:
     """Write the report to a stream, as wide and as colourful as that stream allows.
 
     rich decides: a pipe, a file, ``NO_COLOR`` or a dumb terminal get the plain text.
@@ -77,408 +70,29 @@ def show(
     Args:
         result: A Result, or a record as a dict.
         stream: A text stream; standard output by default.
-        profile: As in `render`.
-        record_path: As in `render`.
+        options: As in `render`, but for the width and the colour.
     """
     from rich.console import Console
 
     console = Console(file=stream)
     color = console.is_terminal and not console.no_color and console.color_system is not None
-    wide = console.width if console.is_terminal else _WIDEST
-    console.file.write(render(result, width=wide, color=color, profile=profile, record_path=record_path))
+    wide = console.width if console.is_terminal else _PIPE
+    shown = render(result, width=wide, color=color, **options)
+    encoding = getattr(console.file, "encoding", None) or "utf-8"
+    console.file.write(encodable(shown, encoding))
     console.file.flush()
 
 
-def _plain(line: Line) -> str:
-    return "".join(piece for piece, _ in line).rstrip() + "\n"
+def encodable(shown: str, encoding: str) -> str:
+    r"""Returns text that an encoding can hold, with plain characters for those that it has not.
 
-
-def _paint(lines: list[Line], width: int) -> str:
-    import io
-
-    from rich.console import Console
-    from rich.text import Text
-
-    out = io.StringIO()
-    # A wide console and no wrapping: the layout is ours, rich only knows the terminal's colours.
-    console = Console(
-        file=out,
-        force_terminal=True,
-        color_system="standard",
-        width=width * 4,
-        highlight=False,
-        no_color=False,
-        legacy_windows=False,
-    )
-    for line in lines:
-        pieces = Text(no_wrap=True, overflow="ignore", end="")
-        for piece, style in line:
-            pieces.append(piece, style=style)
-        pieces.rstrip()
-        console.print(pieces, markup=False, emoji=False, soft_wrap=True)
-    return out.getvalue()
-
-
-def _isolated(value: str) -> str:
-    # Right-to-left letters must not reorder the cells beside them.
-    if any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in value):
-        return f"\u2068{value}\u2069"
-    return value
-
-
-def _wrap(value: str, width: int, indent: str, style: str = "") -> list[Line]:
-    lines: list[Line] = []
-    current = ""
-    for given in value.split(" "):
-        word, cut = given, width - len(indent)
-        while text.width_of(word) > cut:
-            if current:
-                lines.append([(indent + current, style)])
-                current = ""
-            lines.append([(indent + word[:cut], style)])
-            word = word[cut:]
-        if current and text.width_of(current) + 1 + text.width_of(word) > width - len(indent):
-            lines.append([(indent + current, style)])
-            current = word
-        else:
-            current = f"{current} {word}" if current else word
-    if current:
-        lines.append([(indent + current, style)])
-    return lines
-
-
-def _head(found: Digest, width: int) -> list[Line]:
-    lines = _wrap(_isolated(words.dataset_line(found)), width, "")
-    if lines:
-        first = lines[0][0][0]
-        name, gap, rest = first.partition("  ")
-        lines[0] = [(name, "bold"), (gap + rest, "")]
-    for said in (
-        words.partial_line(found),
-        "interrupted: what was finished is shown" if found.record.get("interrupted") else "",
-        _imported(found),
-    ):
-        if said:
-            lines += _wrap(said, width, "", "yellow")
-    return lines + _verdict(found, width)
-
-
-def _imported(found: Digest) -> str:
-    return (
-        f"figures of {text.visible(found.imported, 60)}, imported, not measured here"
-        if found.imported
-        else ""
-    )
-
-
-def _verdict(found: Digest, width: int) -> list[Line]:
-    said = words.headline(found)
-    lines: list[Line] = []
-    if said["empty"]:
-        return [[("No verdict: ", "bold"), ("nothing was measured that could be recommended", "")]]
-    if said["named"] and said["small"]:
-        lines.append(
-            [
-                ("Too small to matter  ", "bold"),
-                (f"for {said['profile']}, by default  ", ""),
-                (said["route"], "bold green"),
-            ]
-        )
-        sentence = said["sentence"].removeprefix("Too small to matter: ").replace("`", "")
-        lines += _wrap(sentence[:1].upper() + sentence[1:], width, "     ")
-        lines += _wrap(words.provisional_line(found, said), width, "     ")
-    elif said["named"]:
-        line: Line = [("Use  ", "bold"), (said["route"], "bold green"), (f"  for {said['profile']}", "")]
-        tail = "" if said["p_best"] == "-" else f"   P(best) {said['p_best']}"
-        tail += f"   next: {said['runner_up']}" if said["runner_up"] else ""
-        if sum(text.width_of(piece) for piece, _ in line) + len(tail) <= width:
-            lines.append([*line, (tail, "")])
-        else:
-            lines.append(line)
-            lines += _wrap(tail.strip(), width, "     ")
-        caveats = [
-            words.provisional_line(found, said),
-            words.kept_sentence(_winner(found)),
-            words.trust_line(said),
-        ]
-        lines += _wrap(" ".join(filter(None, caveats)), width, "     ")
-    else:
-        sentence = _wrap(said["sentence"] or f"No winner for {said['profile']}", width, "")
-        lines += [[(sentence[0][0][0], "bold")], *sentence[1:]]
-        # Of no route the reasons are what to give up or to do instead.
-        for reason in [] if said["tie"] else said["reasons"]:
-            lines += _wrap(reason.replace("`", ""), width, "     ")
-    if (said["named"] or said["tie"]) and (idle := words.idle_line(said)):
-        lines += _wrap(_isolated(idle), width, "     ", "yellow")
-    lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
-    link = words.link_line(found)
-    lines += _wrap(link, width, "     ") if link else []
-    changes = words.flips(found)
-    lines += _wrap(" \xb7 ".join(changes), width, "     ", "dim") if changes else []
-    return lines
-
-
-def _winner(found: Digest) -> Row | None:
-    key = found.verdict.get("key")
-    return next((row for grid in found.grids for row in grid.rows if row.key == key), None)
-
-
-class _Scale:
-    """The unit of a grid's time columns, and its cells."""
-
-    def __init__(self, grid: Grid) -> None:
-        times = [side.t_ns for row in grid.rows if row.timed for side in (row.write, row.read) if side.t_ns]
-        self.name, self.ns = text.unit_for(times)
-
-    def cell(self, times: Times) -> str:
-        if times.t_ns is None:
-            return "-"
-        if not 0.005 <= times.t_ns / self.ns < 20_000:
-            return text.duration(times.t_ns)
-        lo, hi = times.lo_ns, times.hi_ns
-        value = text.spread(times.t_ns / self.ns, lo and lo / self.ns, hi and hi / self.ns)
-        return value + ("*" if times.contended else "")
-
-
-def _columns(
-    found: Digest, grid: Grid, scale: _Scale, heads: list[str], *, ends: bool
-) -> tuple[list[tuple[Row, list[str]]], list[int], list[int]]:
-    """The cells of each row with times, the columns that some row fills, and their widths."""
-    joint = bool(found.imported) or grid.ops[0] == "send"
-    measured = [(row, _cells(row, scale, found, joint=joint, ends=ends)) for row in grid.rows if row.timed]
-    # An imported or interrupted record has fewer.
-    keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
-    widths = [
-        max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep
-    ]
-    return measured, keep, widths
-
-
-def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]]) -> list[Line]:
-    if not grid.rows:
-        return []
-    scale = _Scale(grid)
-    verbs = grid.ops
-    heads = [
-        "size",
-        "%",
-        f"{verbs[0]} {scale.name}",
-        f"{verbs[1]} {scale.name}",
-        f"{_joint(grid)} {scale.name}",
-        "published",
-        words.RATIO,
-        "full size",
-        "tie",
-        "peak",
-        "copies",
-        "k",
-        "kept",
-    ]
-    measured, keep, widths = _columns(found, grid, scale, heads, ends=True)
-    if sum(widths) + 2 * len(widths) + _NAME > width:
-        # Ranges of predictions go before any column does; the page and Markdown have them.
-        measured, keep, widths = _columns(found, grid, scale, heads, ends=False)
-    mixed = len({row.delivery for row in grid.rows}) > 1
-    names = [
-        _isolated(text.visible(row.codec, 100)) + (f" {row.delivery}" if mixed and row.delivery else "")
-        for row in grid.rows
-    ]
-    room = width - sum(widths) - 2 * len(widths)
-    longest = max(text.width_of(name) for name in names)
-    for least in ("copies", "%", "peak", "tie", "k", "published", "full size", words.RATIO, "size"):
-        if room >= min(longest, _NAME if width >= 90 else 16) or len(keep) <= 3:
-            break
-        if least in [heads[i] for i in keep]:
-            drop = [heads[i] for i in keep].index(least)
-            room += widths.pop(drop) + 2
-            keep.pop(drop)
-    name_width = max(12, min(room, longest))
-    head = _pad("codec", name_width) + "".join(
-        f"  {_pad(heads[i], w, right=heads[i] != 'kept')}" for i, w in zip(keep, widths, strict=True)
-    )
-    lines: list[Line] = [[(head, "dim")]]
-    cells_of = {id(row): cells for row, cells in measured}
-    again = 0
-    crowds = _crowds(grid, told)
-    for row, name in zip(grid.rows, names, strict=True):
-        same = (row.codec, row.status, row.reason)
-        if (row.status, row.reason) in crowds and same not in told:
-            told.add(same)
-            continue
-        if id(row) not in cells_of and row.status != "screened" and same in told:
-            again += 1
-            continue
-        told.add(same)
-        if id(row) in cells_of:
-            lines.append(
-                _figures(
-                    found,
-                    row,
-                    _pad(_middle(name, name_width), name_width),
-                    [(heads[i], cells_of[id(row)][i], w) for i, w in zip(keep, widths, strict=True)],
-                )
-            )
-        else:
-            lines.append(_reason(row, _pad(_middle(name, name_width), name_width), width, name_width))
-    for (status, _), crowd in crowds.items():
-        said = (
-            f"{len(crowd)} {words.STATUS.get(status, text.visible(status, 16))}, {words.row_note(crowd[0])}: "
-        )
-        shown = ", ".join(_isolated(text.visible(row.codec, 100)) for row in crowd)
-        lines += _wrap(said + shown, width, "", "dim")
-    return lines + ([[(f"and {again} without a figure, as above", "dim")]] if again else [])
-
-
-def _crowds(grid: Grid, told: set[tuple[str, str, str]]) -> dict[tuple[str, str], list[Row]]:
-    """Rows that were not reached for one reason, where there are so many that one line says it better."""
-    shared: dict[tuple[str, str], list[Row]] = {}
-    for row in grid.rows:
-        if row.status == "pending" and row.bytes is None and (row.codec, row.status, row.reason) not in told:
-            shared.setdefault((row.status, row.reason), []).append(row)
-    return {key: rows for key, rows in shared.items() if len(rows) > _CROWD}
-
-
-def _joint(grid: Grid) -> str:
-    return "span" if grid.ops[0] == "send" else "sum"
-
-
-def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool, ends: bool) -> list[str]:
-    peak = text.memory(row.peak_bytes) if row.peak_bytes is not None else "-"
-    tilde = "~" if row.provisional else ""
-    return [
-        text.size(row.bytes),
-        "-" if row.size_share is None else f"{row.size_share * 100:.0f}",
-        scale.cell(row.write),
-        scale.cell(row.read),
-        scale.cell(row.total) if joint else "",
-        scale.cell(row.published),
-        "-" if row.total.ratio is None else tilde + text.ratio(row.total.ratio),
-        "-" if found.partial is None else words.predicted(row, ends=ends) or "-",
-        row.total.letters,
-        peak,
-        "-" if row.copies is None else f"{row.copies:.1f}",
-        "-" if row.k is None else f"{row.k:.1f}" + ("!" if row.superlinear else ""),
-        row.kept or "-",
-    ]
-
-
-def _figures(found: Digest, row: Row, name: str, cells: list[tuple[str, str, int]]) -> Line:
-    winner = row.key == found.verdict.get("key") and found.verdict.get("named", True)
-    line: Line = [(name, "bold green" if winner else "red" if row.status == "lossy" else "")]
-    for head, cell, width in cells:
-        style = "red" if head == "kept" and row.status == "lossy" else "dim" if head in ("%", "tie") else ""
-        line.append((f"  {_pad(cell, width, right=head != 'kept')}", style))
-    if row.status == "lossy" and "silent" not in row.kept:
-        line.append(("  lossy", "red"))
-    return line
-
-
-def _reason(row: Row, name: str, width: int, name_width: int) -> Line:
-    status = words.STATUS.get(row.status, text.visible(row.status, 16))
-    size = _pad(words.row_size(row), 8, right=True)
-    if row.status == "screened":
-        said = f"{words.predicted(row)} predicted" if row.predicted_ns else "not weighed"
-        said += f"; {words.row_note(row)}" if row.reason else ""
-    else:
-        said = words.row_note(row)
-    room = max(8, width - name_width - 2 - 7 - 2 - len(status) - 2)
-    said = _isolated(_cut(said, room))
-    style = "dim" if row.status in ("screened", "n/a", "pending") else "yellow"
-    return [(name, style), (f" {size}  ", "dim"), (_pad(said, room), style), (f"  {status}", style)]
-
-
-def _cut(value: str, width: int) -> str:
-    if text.width_of(value) <= width:
-        return value
-    while text.width_of(value) > width - 1:
-        value = value[:-1]
-    return value.rstrip() + "\u2026"
-
-
-def _middle(value: str, width: int) -> str:
-    if text.width_of(value) <= width:
-        return value
-    # A compressor, its level and its library tell codecs apart more than the format does.
-    start, plus, pressed = value.partition("+")
-    pressed = pressed.replace("library=", "")
-    tail = (width - 1) // 2
-    if plus and tail <= len(pressed) <= width - 3:
-        room = width - 1 - len(pressed)
-        return _cut(start, room) + plus + pressed
-    return value[: width - 1 - tail] + "\u2026" + value[-tail:]
-
-
-def _pad(value: str, width: int, *, right: bool = False) -> str:
-    gap = " " * max(0, width - text.width_of(value))
-    return gap + value if right else value + gap
-
-
-def _exchange(found: Digest, width: int) -> list[Line]:
-    """What each codec of a format reads of each other's bytes."""
-    lines: list[Line] = []
-    for format, block in exchanging.blocks(found.record).items():
-        lines += [[], [(f"exchange of {text.visible(format, 40)}", "bold")]]
-        for part in exchanging.parts(block):
-            lines += _exchange_part(block, part, width)
-    return lines
-
-
-def _exchange_part(block: dict[str, Any], part: exchanging.Part, width: int) -> list[Line]:
-    """The matrix of own data or of the probes, and the first differences in words."""
-    table = exchanging.rows(block, part)
-    name_width = min(30, max(len(row[0]) for row in table))
-    wide = max(len(cell) for row in table for cell in row[1:]) + 2
-    fits = max(1, (width - name_width - 2) // wide)
-    lines: list[Line] = _wrap(part.legend, width, "  ", "dim")
-    for first in range(1, len(table[0]), fits):
-        lines += [
-            [
-                (_pad(_cut(row[0], name_width), name_width), ""),
-                *((_pad(cell, wide, right=True), "") for cell in row[first : first + fits]),
-            ]
-            for row in table
-        ]
-    for said in exchanging.said(block, part, 12):
-        lines += _wrap(text.visible(said, 300), width, "  ")
-    return lines
-
-
-def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:
-    lines: list[Line] = []
-    seen: set[str] = set()
-    for row in (row for grid in found.grids[:_MAX_GRIDS] for row in grid.rows):
-        lost = words.losses(row)
-        if row.status == "lossy" and lost and row.codec not in seen and len(seen) < 4:
-            seen.add(row.codec)
-            lines += _wrap(
-                f"{text.visible(row.codec, 60)} changes silently: {_isolated(lost)}", width, "", "red"
-            )
-    for line in words.left_out(found):
-        lines += _wrap(f"left out: {_isolated(line)}", width, "")
-    legend = _legend(found)
-    lines += _wrap(legend, width, "", "dim") if legend else []
-    lines += _wrap(words.noise_line(found), width, "", "dim")
-    if record_path:
-        lines += [
-            [
-                (f"record  {text.visible(record_path, 400)}", "dim"),
-                ("     (tare report ... --html FILE)", "dim"),
-            ]
-        ]
-    return lines
-
-
-def _legend(found: Digest) -> str:
-    rows = [row for grid in found.grids[:_MAX_GRIDS] for row in grid.rows]
-    parts = []
-    if found.base and any(row.total.ratio is not None for row in rows):
-        parts.append(f"base {text.visible(found.base, 60)}")
-    if any(row.timed and row.provisional for row in rows):
-        parts.append("~ provisional: too few launches for an interval")
-    parts += filter(None, [words.size_mark(rows), words.full_mark(found)])
-    if any(row.timed and (row.write.contended or row.read.contended) for row in rows):
-        parts.append("* contended: wall time ran away from CPU time")
-    if any(row.timed and row.superlinear for row in rows):
-        parts.append("! grows faster than the data")
-    parts += words.flag_lines(rows)
-    return " \xb7 ".join(parts)
+    >>> encodable("5.2\xd7 \u2588\u258f", "ascii"), encodable("5.2\xd7", "latin-1") == "5.2\xd7"
+    ('5.2x #|', True)
+    """
+    try:
+        shown.encode(encoding)
+    except UnicodeEncodeError:
+        return shown.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+    except LookupError:
+        return shown.translate(_ASCII)
+    return shown

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tare.codec.titles import title_of
 from tare.measure.mains import STAGES, is_ranked
-from tare.measure.wording import IDLE, READING_ALONE, WRITING_ALONE, came_back, noise_floor, parted
+from tare.measure.verdict.text import IDLE, READING_ALONE, WRITING_ALONE, noise_floor, parted
 from tare.report import text
 from tare.report.digest import TIMED, Digest, Grid, Row, items, mapping, number
 
@@ -20,7 +21,6 @@ __all__ = [
     "full_mark",
     "headline",
     "idle_line",
-    "kept_sentence",
     "left_out",
     "link_line",
     "losses",
@@ -34,7 +34,6 @@ __all__ = [
     "runs_code",
     "share_line",
     "size_mark",
-    "trust_line",
 ]
 
 # Status -> the word shown in place of figures.
@@ -53,6 +52,8 @@ STATUS = {
 # Heading of one write and one read together as a multiple of the base's. A verdict's "cost" is another
 # thing: it weighs writes, reads and the link as the use does.
 RATIO = "time/base"
+# A range beyond this is not a prediction.
+RANGE = 3.0
 # Verdict -> what it means, for legends.
 VERDICTS = {
     "same": "value and type came back",
@@ -119,20 +120,17 @@ def p_best(value: Any) -> str:
 
 
 def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
-    """The verdict of a profile as plain parts: route, P(best), next, tie, sentence; all may be empty."""
+    """The verdict of a profile as plain parts: route, name, confidence, sentence; all may be empty."""
     verdicts = found.derived.get("profiles")
     verdict = found.verdict if profile in (None, found.profile) else (verdicts or {}).get(profile) or {}
-    named = bool(verdict.get("named", True)) and bool(verdict.get("route"))
-    tie = [text.visible(codec, 100) for codec in verdict.get("tie") or []]
     return {
         "profile": profile or found.profile,
-        "named": named,
         "route": text.visible(verdict.get("route") or "", 200),
+        "title": text.visible(title_of(str(verdict.get("codec") or "")), 100),
+        "confidence": str(verdict.get("confidence") or ""),
         "p_best": p_best(verdict.get("p_best")),
         "runner_up": text.visible(verdict.get("runner_up") or "", 200),
-        "tie": tie,
-        "vague": bool(verdict.get("vague")),
-        "sentence": text.one_line(verdict.get("sentence") or "", 600),
+        "sentence": text.one_line(verdict.get("sentence") or "", 800),
         "provisional": bool(verdict.get("provisional")),
         "small": bool(verdict.get("small")),
         "runs_code": runs_code(found, verdict.get("codec")),
@@ -160,7 +158,7 @@ def _transfer(verdict: dict[str, Any]) -> str:
     given = weights if isinstance(weights, dict) else {}
     rate, rtt = number(given.get("v")), number(given.get("rtt"))
     medium = str(verdict.get("route") or "").partition("@")[2].partition(",")[0]
-    if not rate or not medium or verdict.get("small"):
+    if not rate or not medium:
         return ""
     trip = f" and {rtt * 1e3:.3g} ms round trip" if rtt else ""
     said = f"The transfer ({text.visible(medium, 20)}) is computed from size at {text.rate(rate)}{trip}"
@@ -178,14 +176,7 @@ def provisional_line(found: Digest, said: dict[str, Any]) -> str:
         return ""
     mark = "provisional: "
     why = [reason.removeprefix(mark) for reason in said["reasons"] if reason.startswith(mark)]
-    return f"Provisional: {'; '.join(why) or 'too few launches'}."
-
-
-def trust_line(said: dict[str, Any]) -> str:
-    """That reading the recommended bytes can run code; empty where it cannot."""
-    return (
-        "Bytes from others can run code or crash the reader: only read your own." if said["runs_code"] else ""
-    )
+    return f"Provisional: {'; '.join(why) or 'measured too seldom'}."
 
 
 def idle_line(said: dict[str, Any], limit: int = 3) -> str:
@@ -269,20 +260,6 @@ def losses(row: Row, limit: int = 3) -> str:
     return ", ".join(shown) + more
 
 
-def kept_sentence(row: Row | None) -> str:
-    """One sentence on what came back of the user's own data."""
-    if row is None or not isinstance(row.case.get("verify"), dict):
-        return ""
-    lost = losses(row)
-    if lost:
-        return f"It changes silently: {lost}."
-    if row.status != "ok":
-        return ""
-    # The verdict's own words, so that no two sentences tell it differently.
-    said = text.one_line(came_back(row.case), 300)
-    return f"{said[:1].upper()}{said[1:]}."
-
-
 def runs_code(found: Digest, codec: Any) -> bool:
     """Whether reading a codec's bytes runs code that they name."""
     codecs = found.record.get("codecs")
@@ -333,7 +310,11 @@ def predicted(row: Row, *, ends: bool = True) -> str:
         return ""
     t_ns, lo_ns, hi_ns = row.predicted_ns
     shown = f"~{text.duration(t_ns)}"
-    if not ends or lo_ns is None or hi_ns is None or hi_ns <= lo_ns:
+    if lo_ns is None or hi_ns is None or hi_ns <= lo_ns:
+        return shown
+    if hi_ns > RANGE * t_ns or lo_ns < t_ns / RANGE:
+        return ""
+    if not ends:
         return shown
     _, unit_ns = text.unit_for([t_ns])
     return f"{shown} ({text.significant(lo_ns / unit_ns)}\u2013{text.significant(hi_ns / unit_ns)})"
@@ -349,6 +330,8 @@ def full_mark(found: Digest) -> str:
         return ""
     least, most = min(lo for lo, _ in shares), max(hi for _, hi in shares)
     ends = [text.significant(end, 2) for end in (least, most)]
+    if most > RANGE or least < 1 / RANGE:
+        return "full size: too little was measured to predict it; it may be far off"
     return f"full size: it may be {ends[0]} to {ends[1]} times the figure"
 
 

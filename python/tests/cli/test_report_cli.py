@@ -43,9 +43,14 @@ def test_a_pipe_gets_the_plain_table(record):
     """Data on standard output, without escapes; nothing on standard error."""
     done = process(record)
     assert (0, "") == (done.returncode, done.stderr)
-    assert "Use  arrow:pyarrow@file  for cache" in done.stdout
+    assert "\n  Use        Arrow / Feather, uncompressed   44.1 MB" in done.stdout
     assert "\x1b" not in done.stdout
-    assert f"record  {record}" in done.stdout
+    details = process(record, "-v").stdout
+    assert "Use  arrow:pyarrow@file  for cache" in details
+    assert f"record  {record}" in details
+    every = process(record, "--all").stdout
+    assert "Not measured, or without a result" in every
+    assert "BSON" in every
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from support.synthetic_records import synthetic_record
 
 from tare.measure.analysis import analyse
 from tare.measure.cost import PROFILES, crossing
-from tare.measure.recommend import choose, gather
+from tare.measure.verdict import choose, gather
 
 pytestmark = pytest.mark.xdist_group("simulated runs")  # they are made once
 

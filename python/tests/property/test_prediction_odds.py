@@ -15,7 +15,7 @@ from support.synthetic_records import synthetic_record
 from tare.measure.analysis import Figure
 from tare.measure.cost import wins
 from tare.measure.full_size import UNKNOWN, costed, scaled
-from tare.measure.recommend import gather, recommend
+from tare.measure.verdict import gather, recommend
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 DRAWS = 400

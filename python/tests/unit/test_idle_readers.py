@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
 from tare.measure.derive import derive
-from tare.measure.recommend import recommend
-from tare.measure.wording import IDLE
+from tare.measure.verdict import recommend
+from tare.measure.verdict.text import IDLE
 from tare.report import markdown, terminal
 from tare.report.html import render as render_html
+
+details = partial(terminal.render, verbose=True)
 
 _MARK = "faster than memcpy: lazy or did not run"
 
@@ -44,7 +47,7 @@ def test_a_given_worker_that_reads_nothing_is_passed_over():
     assert f"`json:perl` left out ({IDLE})" in verdict["reasons"]
     assert all("json:perl" not in profile["p"] for profile in record["derived"]["profiles"].values())
     assert not any("json:perl" in key for key in record["derived"]["pareto"])
-    for render in (terminal.render, markdown.render, render_html):
+    for render in (details, markdown.render, render_html):
         shown = " ".join(render(record).split())
         assert f"Passed over: json:perl: {IDLE}." in shown
         assert _MARK in shown or render is markdown.render
@@ -56,7 +59,7 @@ def test_alone_it_is_no_route_and_nothing_is_to_be_given_up():
     record["codecs"]["json:stdlib"]["asked"] = False
     verdict = recommend(record)
     assert verdict["route"] is None
-    assert verdict["sentence"].startswith("No route for message: ")
+    assert verdict["sentence"].startswith("No codec fits message: ")
     assert f"`json:perl` left out ({IDLE})" in verdict["sentence"]
     assert not any("would qualify" in line for line in verdict["reasons"])
 

@@ -54,7 +54,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "media": DATA | {"codec", "messages", "store"},
     "route": DATA | {"codec", "media", "messages", "io"},
     "measure": DATA | {"codec", "datasets", "dataset", "io", "media", "quantities", "route"},
-    "report": DATA | {"measure"},
+    "report": DATA | {"codec", "measure"},
     "scale": DATA | {"codec", "datasets", "dataset", "converting", "io", "store", "measure"},
 }
 # A module that imports a part above its own, and why it may.

@@ -90,7 +90,7 @@ def test_mistakes_are_told_before_anything_starts(words, error, message) -> None
 def test_every_word_of_the_command_can_be_said() -> None:
     """But for what only a terminal has; `for`, `not` and `dir` are words of Python's own."""
     only_there = {
-        "as_csv", "as_json", "as_md", "data", "dry_run", "html", "like", "progress", "quiet", "strict", "format_",
+        "as_csv", "as_json", "as_md", "data", "dry_run", "html", "like", "progress", "quiet", "strict", "verbose", "format_",
         "encoding", "profile", "time_s", "stop_s",
     }  # fmt: skip
     for parameter in command.params:

@@ -207,15 +207,6 @@ def test_tiny_data_has_no_copies():
     assert 2 * len(TINY) * 2 == numbers.count("too small to tell")
 
 
-def test_tiny_data_gets_a_default_and_no_odds():
-    """The heading says that it is too small to matter; the default's tiles stand without P(best)."""
-    page = render(synthetic_record("table", planted=TINY, growth=False))
-    shown = re.search(r'<div class="verdict v-cache".*?<div class="aside">', page).group()
-    assert "<h1>Too small to matter</h1>" in shown
-    assert "By default arrow:pyarrow@file" in text_of(shown)
-    assert "probability of being best" not in shown
-
-
 def test_codecs_without_a_figure_share_their_reason():
     """Codecs that failed for one reason share a row; a screened one has its own, with its size and prediction."""
     failed = [replace(TABLE[0], codec=f"yaml:{name}", status="timeout", reason="too slow") for name in "ab"]

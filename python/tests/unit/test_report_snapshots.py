@@ -13,14 +13,19 @@ VECTORS = Path(__file__).resolve().parents[3] / "vectors" / "report"
 RENDERERS = {
     "terminal.txt": terminal.render,
     "terminal-80.txt": lambda record: terminal.render(record, width=80),
+    "terminal-140.txt": lambda record: terminal.render(record, width=140),
+    "terminal-ascii.txt": lambda record: terminal.encodable(terminal.render(record), "ascii"),
+    "terminal-all.txt": lambda record: terminal.render(record, every=True),
     "terminal-archive.txt": lambda record: terminal.render(record, profile="archive"),
     "terminal-colour.txt": lambda record: terminal.render(record, color=True),
+    "terminal-details.txt": lambda record: terminal.render(record, verbose=True),
+    "terminal-details-80.txt": lambda record: terminal.render(record, verbose=True, width=80),
     "report.md": markdown.render,
     "report.csv": csv.render,
 }
 
 
-@pytest.mark.parametrize("stored", ["table-4", "document-5"])
+@pytest.mark.parametrize("stored", ["table-5", "document-6"])
 @pytest.mark.parametrize("name", list(RENDERERS))
 def test_the_report_of_a_stored_record_does_not_change(stored, name):
     """The stored record is laid out as it was when the snapshot was written."""

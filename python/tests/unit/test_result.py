@@ -16,7 +16,7 @@ from support import synthetic_records
 from tare import Route, measure
 from tare.errors import NotTrusted, RecordError, UsageError
 from tare.measure.journal import Journal
-from tare.measure.record import encode_record, parse_record
+from tare.measure.record import DERIVED_VERSION, encode_record, parse_record
 from tare.measure.result import Result, load
 from tare.report import terminal
 from tare.report.html import render as render_html
@@ -60,7 +60,9 @@ def test_one_operation_is_its_own_total() -> None:
     """A plan that times decoding only ranks by decoding."""
     figures = {"ops": {"decode": {"t_ns": 5.0, "ratio": 0.5, "letters": "a"}}, "total": None}
     case = {"key": "k", "labels": {"codec": "c", "medium": "memory"}, "status": "ok", "stage": "weigh"}
-    row = Result({"cases": [case], "derived": {"version": 1, "cases": {"k": figures}}}).table()[0]
+    row = Result({"cases": [case], "derived": {"version": DERIVED_VERSION, "cases": {"k": figures}}}).table()[
+        0
+    ]
     assert (None, 5.0, 5.0, 0.5, "a") == tuple(
         row[name] for name in ("write_ns", "read_ns", "total_ns", "ratio", "letters")
     )
@@ -119,7 +121,7 @@ def test_recommendation_follows_the_profile_and_the_constraints() -> None:
     assert result.recommend().profile == result.derived["headline_profile"]
     archive = result.recommend("archive")
     assert "parquet:pyarrow,compression=zstd@file" == str(archive.route)
-    assert archive.sentence.startswith("Use `parquet:pyarrow,compression=zstd@file`")
+    assert archive.sentence.startswith("Use Parquet (zstd) (`parquet:pyarrow,compression=zstd@file`): ")
     trusted = result.recommend("cache", must=("untrusted",))
     assert not trusted.executes_code
     assert "pickle" in {excluded["codec"] for excluded in trusted.excluded}
@@ -139,7 +141,11 @@ def test_route_carries_threads_and_framing_of_its_case() -> None:
     made = {
         "cases": [case],
         "codecs": {},
-        "derived": {"version": 1, "headline_profile": "message", "profiles": {"message": found}},
+        "derived": {
+            "version": DERIVED_VERSION,
+            "headline_profile": "message",
+            "profiles": {"message": found},
+        },
     }
     route = Result(made).best
     assert "msgpack:msgspec@tcp,delivery=framed,threads=all" == str(route)
@@ -149,7 +155,7 @@ def test_route_carries_threads_and_framing_of_its_case() -> None:
 def test_no_route_says_why() -> None:
     """Where nothing qualifies, asking for the route tells the sentence."""
     nothing = Result({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})
-    with pytest.raises(UsageError, match="No route for cache"):
+    with pytest.raises(UsageError, match="No codec fits cache"):
         _ = nothing.best
 
 
@@ -222,7 +228,7 @@ def test_a_notebook_shows_the_verdict_and_the_table() -> None:
     shown = Result(made)._repr_html_()
     assert "<script" not in shown
     assert "http" not in shown
-    assert "Use <code>arrow:<wbr>pyarrow<wbr>@file</code>" in shown
+    assert "Use Arrow / Feather, uncompressed (<code>arrow:<wbr>pyarrow<wbr>@file</code>)" in shown
     assert "parquet:<wbr>pyarrow" in shown
     assert 1 == shown.count("<table>")
     assert "yaml" not in shown.partition("<table>")[2]  # without a figure: the report has it
@@ -232,7 +238,7 @@ def test_a_notebook_shows_the_verdict_and_the_table() -> None:
 def test_a_result_without_figures_can_be_shown() -> None:
     """It says that there is no verdict."""
     nothing = Result({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})
-    assert "No route for cache" in nothing._repr_html_() + str(nothing)
+    assert "No codec fits cache" in nothing._repr_html_() + str(nothing)
     assert nothing.to_pandas().empty
     assert str(Result({"cases": []})) is not None
 

@@ -49,7 +49,7 @@ def fragment(result: Any, *, profile: str | None = None) -> str:
     said = words.headline(found)
     slots = {name: place for place, name in enumerate(featured(found))}
     lines = [esc(words.dataset_line(found)), f"<b>{inline_code(said['sentence'] or 'No verdict yet.')}</b>"]
-    lines += [esc(line) for line in (words.partial_line(found), words.trust_line(said)) if line]
+    lines += [esc(line) for line in (words.partial_line(found),) if line]
     table = comparison(found, 0, slots, others=False) if found.grids else ""
     return (
         f'<div class="tare-result"><style>{_CELL}</style>'

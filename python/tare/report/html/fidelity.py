@@ -68,7 +68,7 @@ def _uses(found: Digest) -> dict[str, list[str]]:
     uses: dict[str, list[str]] = {}
     for name in PROFILES:
         verdict = verdict_of(found, name)
-        if verdict.get("named") and verdict.get("codec"):
+        if verdict.get("codec"):
             uses.setdefault(_plain(str(verdict["codec"])), []).append(name)
     return uses
 

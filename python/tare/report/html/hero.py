@@ -7,7 +7,7 @@ from typing import Any
 from tare.report import text, words
 from tare.report.charts import verdict_of
 from tare.report.digest import PROFILES, Digest, Grid, Row
-from tare.report.html.markup import Cell, breakable, codec, details, esc, inline_code, scroll_table
+from tare.report.html.markup import breakable, codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
 
 __all__ = ["hero"]
@@ -56,26 +56,14 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
     row, grid = _winner(found, verdict)
     if said["empty"]:
         body = '<h1>No verdict yet.</h1><p class="say">Nothing was measured that could be recommended.</p>'
-    elif said["named"]:
-        badges = '<span class="badge warn">provisional</span> ' if said["provisional"] else ""
+    elif said["route"]:
+        doubt = said["confidence"] if said["confidence"] not in ("", "clear") else ""
+        badges = f'<span class="badge warn">{esc(doubt)}</span> ' if doubt else ""
         badges += '<span class="badge bad">unsafe to read from others</span>' if said["runs_code"] else ""
-        route = f'<code class="route">{breakable(said["route"])}</code>'
-        first = (
-            f"Too small to matter</h1><p class=default>By default {route}</p>"
-            if said["small"]
-            else f"Use {route}</h1>"
-        )
         body = (
-            f"<h1>{first}{f'<p>{badges}</p>' if badges else ''}"
+            f'<h1>Use {esc(said["title"])}</h1><p><code class="route">{breakable(said["route"])}</code> {badges}</p>'
             f'<p class="say">{inline_code(_sentence(said))}</p>{_caveat(found, said)}{_idle(said)}'
-            f"{_figures(found, row, grid, said)}"
-        )
-    elif said["tie"]:
-        lead, _, _ = said["sentence"].partition(" for ")
-        head = f"{esc(lead)}." if said["vague"] else "A tie: choose by size or fidelity."
-        body = (
-            f'<h1>{head}</h1><p class="say">{inline_code(said["sentence"])}</p>{_idle(said)}'
-            f"{_tied(found, grid, said, slots)}"
+            f"{_figures(found, row, grid)}"
         )
     else:
         body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
@@ -84,7 +72,7 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
         f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
     )
     run = ""
-    if said["named"] and not found.imported:
+    if said["route"] and not found.imported:
         run = _run(said["route"], str(found.dataset.get("kind") or ""), runs_code=said["runs_code"])
     transfer = "".join(
         f'<p class="soft">{esc(line)}</p>' for line in (said["transfer"], words.link_line(found)) if line
@@ -113,39 +101,10 @@ def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | 
     return None, None
 
 
-def _tied(found: Digest, grid: Grid | None, said: dict[str, Any], slots: dict[str, int]) -> str:
-    """What can decide between codecs that cost the same: size and what came back, beside their times."""
-    rows = {text.visible(row.codec, 100): row for row in grid.rows if row.timed} if grid else {}
-    known = [rows[name] for name in said["tie"] if name in rows]
-    if not grid or not known:
-        return ""
-    body: list[list[Cell]] = [
-        [
-            (codec(row.codec, slots.get(row.codec, 99)), "t"),
-            (esc(text.size(row.bytes)), ""),
-            (esc(row.kept), ""),
-            (esc(text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns)), ""),
-            (esc(text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns)), ""),
-        ]
-        for row in known
-    ]
-    heads: list[Cell] = [("codec", "t"), ("size", ""), ("kept", ""), *((esc(op), "") for op in grid.ops)]
-    order = "most likely best first" if said["vague"] else "smallest first"
-    table = scroll_table(f"The codecs of the tie, {order}", heads, body)
-    part = f"<p class=soft>Measured{_on(found)}.</p>" if _on(found) else ""
-    return f'<div class="tied">{table}{part}</div>'
-
-
 def _sentence(said: dict[str, Any]) -> str:
     # The heading has said "Use ...": the sentence goes on from there.
-    sentence = str(said["sentence"]).removeprefix("Too small to matter: ")
-    if said["small"]:
-        return sentence[:1].upper() + sentence[1:]
-    for lead in (f"Use `{said['route']}`: ", f"Provisional: use `{said['route']}`: "):
-        if sentence.startswith(lead):
-            rest = sentence[len(lead) :].replace("P(best) 1.00", "P(best) > 0.99")
-            return rest[:1].upper() + rest[1:]
-    return sentence
+    lead, colon, rest = str(said["sentence"]).partition(f"(`{said['route']}`): ")
+    return rest[:1].upper() + rest[1:] if colon else lead
 
 
 def _on(found: Digest) -> str:
@@ -153,7 +112,7 @@ def _on(found: Digest) -> str:
     return "" if found.partial is None else f" on {text.percent(found.partial)} of the data"
 
 
-def _figures(found: Digest, row: Row | None, grid: Grid | None, said: dict[str, Any]) -> str:
+def _figures(found: Digest, row: Row | None, grid: Grid | None) -> str:
     if row is None or grid is None:
         return ""
     on = _on(found)
@@ -169,7 +128,6 @@ def _figures(found: Digest, row: Row | None, grid: Grid | None, said: dict[str, 
         (row.kept, "columns came back" if "/" in row.kept else "of the values came back")
         if row.kept
         else ("", ""),
-        ("" if said["small"] else said["p_best"], "probability of being best"),
     ]
     cells = "".join(
         f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>"

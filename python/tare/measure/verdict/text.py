@@ -1,4 +1,4 @@
-"""The verdict in words. Numbers in, sentences out."""
+"""The words of a verdict: numbers in, sentences out."""
 
 from __future__ import annotations
 
@@ -6,29 +6,44 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from tare.codec.ids import split_id
+from tare.codec.titles import title_of
 from tare.fidelity.comparison import column_of
+from tare.measure.full_size import OPERATIONS
 
 if TYPE_CHECKING:
     from tare.measure.cost import Costed, Crossing, Profile
-    from tare.measure.recommend import Choice
+    from tare.measure.verdict.choice import Choice
 
 __all__ = [
+    "CANNOT_TELL",
+    "CLEAR",
+    "CLOSE",
     "IDLE",
     "READING_ALONE",
     "WRITING_ALONE",
+    "against",
+    "amount",
+    "beside",
+    "came_back",
+    "doubt",
+    "duration",
     "failure",
+    "file_name",
     "flip",
+    "format_name",
     "listed",
     "noise_floor",
     "nothing",
-    "odds",
     "percent",
     "rate",
     "reasons",
     "sentence",
     "size",
+    "spent",
     "unreached",
 ]
 
@@ -36,8 +51,15 @@ __all__ = [
 READING_ALONE = "writing was not measured: of reading alone"
 WRITING_ALONE = "reading was not measured: of writing alone"
 
+# How sure a recommendation is.
+CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
+
 # Below this, a difference is not worth a sentence.
-WORTH = 1.15
+WORTH = 1.1
+# A value that is shown has at most so many characters.
+SHORT = 24
+# Endings of compressed files.
+SUFFIXES = {"zstd": ".zst", "gzip": ".gz", "lz4": ".lz4"}
 SAYS = {
     "unproven": "",
     "error": "failed: ",
@@ -70,6 +92,18 @@ def size(value: float) -> str:
     return scaled(value, ("B", "kB", "MB", "GB", "TB"))
 
 
+def amount(value: float) -> str:
+    """Bytes at a glance: one decimal below a hundred of a unit.
+
+    >>> amount(5_140_000), amount(44_145_000), amount(141_000), amount(260)
+    ('5.1 MB', '44.1 MB', '141 kB', '260 B')
+    """
+    units, place = ("B", "kB", "MB", "GB", "TB"), 0
+    while value >= 999.5 and place < len(units) - 1:
+        value, place = value / 1000, place + 1
+    return f"{value:,.{1 if place and value < 99.95 else 0}f} {units[place]}"
+
+
 def rate(value: float) -> str:
     """Bytes per second for people.
 
@@ -95,17 +129,6 @@ def noise_floor(share: float) -> str:
     ('noise floor 34 %', 'noise floor above 100 %: nothing can be told apart')
     """
     return f"noise floor {percent(share) if share < 1 else 'above 100 %: nothing can be told apart'}"
-
-
-def odds(p: float) -> str:
-    """P(best), never printed as certain.
-
-    >>> odds(0.974), odds(1.0), odds(0.001)
-    ('0.97', '> 0.99', '< 0.01')
-    """
-    if p > 0.995:
-        return "> 0.99"
-    return "< 0.01" if p < 0.005 else f"{p:.2f}"
 
 
 def unreached(some: int, of: int, untimed: int = 0) -> str:
@@ -181,7 +204,7 @@ def times(ratio: float) -> str:
     >>> times(2.14), times(31.7)
     ('2.1x', '32x')
     """
-    return f"{ratio:.1f}x" if ratio < 9.95 else f"{ratio:.0f}x"
+    return f"{ratio:.1f}x" if ratio < 9.95 else f"{ratio:,.0f}x"
 
 
 def flip(axis: str, side: str, where: Crossing, codec: str) -> str:
@@ -213,141 +236,240 @@ def flip(axis: str, side: str, where: Crossing, codec: str) -> str:
     return f"{lead} {at} {unit}{between}: {codec}"
 
 
+def duration(seconds: float) -> str:
+    """A time for people: two digits below a hundred, three above.
+
+    >>> duration(0.0653), duration(0.141), duration(4.13e-3), duration(5.78e-7)
+    ('65 ms', '141 ms', '4.1 ms', '578 ns')
+    """
+    value, place = seconds * 1e9, 0
+    units = ("ns", "us", "ms", "s")
+    while value >= 999.5 and place < len(units) - 1:
+        value, place = value / 1000, place + 1
+    if value >= 999.5:
+        return f"{value:,.0f} {units[place]}"
+    return f"{value:.3g} {units[place]}" if value >= 99.5 else f"{value:.2g} {units[place]}"
+
+
 def came_back(case: Mapping[str, Any]) -> str:
-    """What became of the own data, in words."""
+    """What a codec keeps of the data, or changes, in words.
+
+    >>> came_back({"verify": {"verdict": "same", "columns": 11}})
+    'keeps all 11 columns'
+    >>> zeros = {"path": "zip", "verdict": "lossy", "in": "'00501'", "out": "501"}
+    >>> came_back({"verify": {"verdict": "lossy", "columns": 2, "changes": [zeros]}})
+    'changes zip: leading zeros lost'
+    """
     verify = case.get("verify") or {}
     columns, changes = verify.get("columns"), verify.get("changes") or ()
-    lost = [change["path"] for change in changes if change.get("verdict") == "lossy"]
+    lost = [change for change in changes if change.get("verdict") == "lossy"]
     typed = [change for change in changes if change.get("verdict") == "type"]
     said = ", says its own worker alone" if verify.get("unchecked") else ""
-    if lost:
-        return f"silently changed: {listed(lost)}"
+    if lost or verify.get("verdict") == "lossy":
+        return _lost(lost)
     if typed:
         return f"{_typed(typed, columns)}{said}"
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
         of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
-        return f"{of} came back unchanged{said}"
-    return f"every value came back unchanged{said}"
+        return f"keeps {of}{said}"
+    return f"keeps every value{said}"
+
+
+def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
+    """What is lost, the first of it with how."""
+    if not changes:
+        return "changes data silently"
+    names = listed([str(change.get("path") or "the value") for change in changes])
+    how = _how(str(changes[0].get("in") or "").strip("'\""), str(changes[0].get("out") or "").strip("'\""))
+    return f"changes {names}{f': {how}' if how else ''}"
+
+
+def _how(was: str, became: str) -> str:
+    """How a value changed, where a few words can say it."""
+    if was.isdigit() and was.startswith("0") and was.lstrip("0") == became:
+        return "leading zeros lost"
+    short = 0 < len(was) <= SHORT and 0 < len(became) <= SHORT
+    return f"{was} becomes {became}" if short and was != became else ""
 
 
 def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     """What came back as another type: columns, paths, or what lies beside the columns (``(metadata)``)."""
     if not columns:
-        return f"{len(changes)} path{'s' * (len(changes) > 1)} came back as another type, nothing lost"
+        return f"keeps every value, {len(changes)} path{'s' * (len(changes) > 1)} as another type"
     changed = {column for change in changes if (column := column_of(change))}
     if not changed:
-        return f"all columns came back unchanged, but for {listed([one['path'] for one in changes])}"
-    return f"{min(len(changed), columns):,} of {columns:,} columns came back as another type, nothing lost"
+        return f"keeps all columns, but not {listed([one['path'] for one in changes])}"
+    return f"keeps every value, {min(len(changed), columns):,} of {columns:,} columns as another type"
 
 
-def rival(winner: Costed, others: Sequence[Costed]) -> str:
-    """What is given up by the choice: the quickest reader, else the smallest."""
-    if not others:
-        return ""
-    quick = min(others, key=lambda one: one.read_s)
-    if 0 < quick.read_s * WORTH < winner.read_s and quick.bytes > winner.bytes * WORTH:
-        return (
-            f"`{quick.codec}` reads {times(winner.read_s / quick.read_s)} faster but is "
-            f"{times(quick.bytes / winner.bytes)} larger"
+def against(own: Mapping[str, Any], other: Mapping[str, Any], ways: Sequence[str] = ("read",)) -> str:
+    """How a codec differs from another, by one ratio each, always in the direction above one; empty if it does not.
+
+    Args:
+        own: ``bytes, write_s, read_s`` of the codec; what is None is left out.
+        other: The same of the other.
+        ways: Which times are compared: ``read``, ``write``.
+
+    >>> against({"bytes": 5.7e6, "read_s": 0.016}, {"bytes": 29.9e6, "read_s": 0.037})
+    '5.2x smaller and 2.3x faster to read'
+    >>> against({"bytes": 2e6, "read_s": 1.0}, {"bytes": 1e6, "read_s": 1.02})
+    '2.0x larger'
+    >>> against({"bytes": 2e6, "read_s": 1.0}, {"bytes": 1e6, "read_s": 9.0})
+    '2.0x larger but 9.0x faster to read'
+    """
+    better: list[str] = []
+    worse: list[str] = []
+    size = _ratio(own.get("bytes"), other.get("bytes"))
+    if size:
+        (better if size > 1 else worse).append(
+            f"{times(max(size, 1 / size))} {'smaller' if size > 1 else 'larger'}"
         )
-    small = min(others, key=lambda one: one.bytes)
-    took, takes = winner.write_s + winner.read_s, small.write_s + small.read_s
-    if 0 < small.bytes * WORTH < winner.bytes and takes > took * WORTH:
-        return (
-            f"`{small.codec}` is {times(winner.bytes / small.bytes)} smaller but takes "
-            f"{times(takes / took)} the time"
-        )
+    for way in ways:
+        speed = _ratio(own.get(f"{way}_s"), other.get(f"{way}_s"))
+        if speed:
+            said = f"{times(max(speed, 1 / speed))} {'faster' if speed > 1 else 'slower'} to {way}"
+            (better if speed > 1 else worse).append(said)
+    if better and worse:
+        # The size stands first, whichever side it is on.
+        first, second = (better, worse) if size is None or size > 1 else (worse, better)
+        return f"{_joined(first)} but {_joined(second)}"
+    return _joined(better or worse)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _ratio(own: float | None, other: float | None) -> float | None:
+    """How many times less the own figure is; None where that is not worth a word."""
+    if not own or not other:
+        return None
+    ratio = other / own
+    return ratio if ratio >= WORTH or ratio <= 1 / WORTH else None
+
+
+def beside(verdict: Mapping[str, Any]) -> str:
+    """What is gained against the file that the user has, or against the usual format; empty if nothing is known.
+
+    Args:
+        verdict: The verdict, with ``chosen``, ``source`` and ``reference``.
+    """
+    own, have, usual = verdict["chosen"], verdict["source"], verdict["reference"]
+    # A message is one of many: the file's size is not the size of one.
+    message = verdict["profile"] == "message"
+    if have["format"] and not message:
+        name = f"{'compressed ' * have['compressed']}{format_name(have['format'])}"
+        if own["codec"] == have["codec"] or split_id(own["codec"])[::3] == (have["format"], None):
+            said = against(own, {"bytes": have["bytes"]})
+            return f"{said} than the {name} you have" if said else f"the {name} you have"
+        if said := against(own, have):
+            return f"{said} than the {name} you have"
+    if usual and usual["codec"] != own["codec"]:
+        said = against(own, usual, ("write", "read") if message else ("read",))
+        if said:
+            return f"{said} than {title_of(usual['codec'])}"
     return ""
 
 
-def against_base(codec: str, choice: Choice, cost_s: float, base_cost: float | None) -> str:
-    """The cost as a multiple of the base's, and what it is the cost of."""
-    base = choice.base
-    if base is None or not base_cost:
-        return ""
-    if base.codec == codec:
-        return "the base all others are measured against"
-    ratio = cost_s / base_cost
-    return f"{f'{ratio:.2f}' if ratio >= 0.1 else f'{ratio:.2g}'}x the base (`{base.codec}`) in total for {_counts(choice.profile)}"
+def format_name(id: str) -> str:
+    """Returns the name of a format; the id itself of one that is not known."""
+    from tare import formats
+
+    return formats.get(id).title if id in {format.id for format in formats.FORMATS} else id
 
 
-def sentence(
-    verdict: Mapping[str, Any],
-    choice: Choice,
-    winner: Costed,
-    others: Sequence[Costed],
-    base_cost: float | None,
-) -> str:
-    """The answer in one sentence; of a tie, in two."""
-    if not verdict["named"]:
-        return _tie(verdict, choice, winner)
-    parts = [against_base(winner.codec, choice, verdict["cost_s"][winner.codec][0], base_cost)]
-    if others:
-        parts.append(f"P(best) {odds(verdict['p_best'])}{_among(choice)}")
-    elif choice.base is winner:
-        parts = [_alone(choice)]
-    else:
-        parts.insert(0, _alone(choice))
-    use = "Provisional: use" if verdict["provisional"] else "Use"
-    text = f"{use} `{verdict['route']}`: {', '.join(part for part in parts if part)}; {came_back(choice.cases[winner.codec])}"
-    if verdict["executes_code"]:
-        text += f"; {DANGER}"
-    given_up = rival(winner, others)
-    if given_up:
-        text += f"; {given_up}"
-    return text + "."
+def file_name(codec: str, source: str) -> str:
+    """Returns a name for what a codec writes of a file: the same, with the codec's own endings.
+
+    >>> file_name("parquet:polars", "flights.csv.gz"), file_name("csv:pyarrow+zstd:3", "flights.csv")
+    ('flights.parquet', 'flights.csv.zst')
+    """
+    from tare import formats
+
+    id, _, _, compressor = split_id(codec)
+    known = {format.id: format for format in formats.FORMATS}
+    endings = known[id].extensions if id in known else ()
+    ending = endings[0] if endings else f".{id}"
+    if compressor:
+        kind = compressor.partition(":")[0]
+        ending += (known[id].extension_compressors.get(ending, "") and "") or SUFFIXES.get(kind, f".{kind}")
+    stem = source
+    while PurePath(stem).suffix and PurePath(stem).stem:
+        stem = PurePath(stem).stem
+    return f"{stem}{ending}" if f"{stem}{ending}" != source else f"{stem}.new{ending}"
 
 
-def _tie(verdict: Mapping[str, Any], choice: Choice, winner: Costed) -> str:
-    names = listed([f"`{codec}`" for codec in verdict["tie"]], most=6)
-    kept = came_back(choice.cases[winner.codec])
-    if verdict["p_best"] is None:
-        text = (
-            f"Too early to choose for {verdict['profile']}: of {len(choice.waiting) + 1} codecs only "
-            f"`{winner.codec}` was weighed. By default `{verdict['route']}`: {size(winner.bytes)}; {kept}"
-        )
-    elif verdict["vague"]:
-        # Few launches and a part of the data make draws wide on a quiet machine too.
-        noisy = verdict["noise"] > 0 or not verdict["provisional"]
-        spent = [verdict["cost_s"][codec][0] for codec in verdict["tie"]]
-        text = (
-            f"Too {'noisy' if noisy else 'early'} to choose for {verdict['profile']}: costs up to "
-            f"{times(max(spent) / min(spent))} apart are not told apart: {names}. The most likely best, by "
-            f"default, is `{verdict['route']}`: P(best) {odds(verdict['p_best'])}{_among(choice)}, "
-            f"{size(winner.bytes)}; {kept}"
-        )
-    else:
-        noisy = f" ({noise_floor(verdict['noise'])})" if verdict["noise"] else ""
-        text = (
-            f"{'Provisional: a' if verdict['provisional'] else 'A'} tie for {verdict['profile']}, smallest first: "
-            f"{names}. None is shown to be better{noisy}; choose by size or fidelity: `{winner.codec}` takes "
-            f"{size(winner.bytes)}; {kept}"
-        )
-    unsafe = [f"`{codec}`" for codec in verdict["tie"] if choice.runs_code(codec)]
-    return f"{text}{f'; of {listed(unsafe)}: {DANGER}' if unsafe else ''}."
+def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
+    """The answer in one or two sentences."""
+    own = verdict["chosen"]
+    case = choice.cases[own["codec"]]
+    facts = [
+        ", ".join([amount(own["bytes"]), *spent(own, spans=choice.medium not in OPERATIONS)]),
+        came_back(case),
+    ]
+    facts += [said] if (said := verdict["beside"]) else []
+    facts += [_alone(choice)] if len(choice.several) == 1 and not choice.waiting else []
+    facts += [DANGER] if verdict["executes_code"] else []
+    lead = "Use" if verdict["confidence"] != CANNOT_TELL else "By default use"
+    told = f"{lead} {title_of(own['codec'])} (`{verdict['route']}`): {'; '.join(facts)}."
+    more = doubt(verdict)
+    return f"{told} {more}" if more else told
 
 
-def _among(choice: Choice) -> str:
-    """Whom odds are the odds among, where some that may be better were not weighed."""
-    return f" among the {len(choice.several)} weighed" if choice.waiting else ""
+def spent(own: Mapping[str, Any], *, spans: bool = False) -> list[str]:
+    """The times of a codec in words; what was not measured is left out.
+
+    Args:
+        own: ``write_s`` and ``read_s``.
+        spans: Whether both ends worked at once, so that one time is of both.
+
+    >>> spent({"write_s": 0.065, "read_s": 0.016}), spent({"write_s": 0.065, "read_s": 0}, spans=True)
+    (['write 65 ms', 'read 16 ms'], ['65 ms from end to end'])
+    """
+    if spans:
+        return [f"{duration(own['write_s'])} from end to end"]
+    return [f"{way} {duration(own[f'{way}_s'])}" for way in ("write", "read") if own.get(f"{way}_s")]
 
 
 def _alone(choice: Choice) -> str:
     """Why there is nothing to compare the only one with."""
-    if any(names[0] == "asked" for _, names, _ in choice.excluded):
-        return "the only codec that was asked for"
-    rest = [names for _, names, _ in choice.excluded if names[0] not in ABSENT + BROKEN]
-    return "the only codec that qualifies" if rest else "the only codec that was weighed"
+    asked = any(names[0] == "asked" for _, names, _ in choice.excluded)
+    return f"the only codec that {'was asked for' if asked else 'qualifies'}"
 
 
-def reasons(
-    verdict: Mapping[str, Any],
-    choice: Choice,
-    winner: Costed,
-    others: Sequence[Costed],
-) -> list[str]:
+def doubt(verdict: Mapping[str, Any]) -> str:
+    """What keeps the answer from being clear, in a sentence; empty where it is."""
+    level, why = verdict["confidence"], list(verdict["why"])
+    if level == CANNOT_TELL:
+        near = listed([title_of(codec) for codec in verdict["rivals"]])
+        among = f" Among the measured, {near} may be as good." if near else ""
+        return f"Can't tell whether it is the best: {'; '.join(why)}.{among}"
+    if level != CLOSE:
+        return ""
+    parts = [_rival(verdict, codec) for codec in verdict["rivals"][:2]]
+    if not parts:
+        return f"Close: {'; '.join(why) or 'the times vary'}."
+    more = f" So do {len(verdict['rivals']) - 2} more." if len(verdict["rivals"]) > 2 else ""
+    return f"Close: {'; '.join(parts)}.{more}{f' Also, {why[0]}.' if why else ''}"
+
+
+def _rival(verdict: Mapping[str, Any], codec: str) -> str:
+    """A rival with its cost and what decides: how it differs."""
+    own, its = verdict["cost_s"][verdict["codec"]][0], verdict["cost_s"][codec][0]
+    more = its / own - 1 if own else 0.0
+    spent = (
+        "costs the same"
+        if abs(more) < 0.01
+        else f"costs {percent(abs(more))} {'more' if more > 0 else 'less'}"
+    )
+    ways = ("write", "read") if verdict["profile"] == "message" else ("read",)
+    differs = against(verdict["figures"][codec], verdict["chosen"], ways)
+    return f"{title_of(codec)} {spent} in all{f' ({differs})' if differs else ''}"
+
+
+def reasons(verdict: Mapping[str, Any], choice: Choice, others: Sequence[Costed]) -> list[str]:
     """What the answer rests on, one line each."""
     use, costs = choice.profile, verdict["cost_s"]
     weigh = f"{use.says}: {_counts(use)}"
@@ -356,13 +478,10 @@ def reasons(
     if use.seconds_per_byte:
         weigh += f", {use.seconds_per_byte * 1e9:.3g} s per GB saved"
     lines = [weigh]
-    if others and verdict["named"]:
-        ratio = costs[others[0].codec][0] / max(costs[winner.codec][0], 1e-30)
+    if others:
+        ratio = costs[others[0].codec][0] / max(costs[verdict["codec"]][0], 1e-30)
         lines.append(f"next: `{others[0].codec}`, {ratio:.3g}x the cost")
-    if verdict["named"] and len(verdict["tie"]) > 1:
-        ties = [f"`{codec}`" for codec in verdict["tie"] if codec != winner.codec]
-        lines.append(f"a tie with {listed(ties)}: choose by size or fidelity")
-    lines.append(came_back(choice.cases[winner.codec]))
+    lines.append(came_back(choice.cases[verdict["codec"]]))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
     return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
 
@@ -371,8 +490,9 @@ def _counts(use: Profile) -> str:
     """What a cost is the cost of: ``1 write and 10 reads at 125 MB/s``."""
     numbers = ((use.writes, "write"), (use.reads, "read"), (use.subset_reads, "partial read"))
     parts = [f"{_count(times)} {what}{'s' * (times != 1)}" for times, what in numbers if times]
-    said = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "nothing"
-    return said + (f" at {rate(use.bytes_per_s)}" if use.bytes_per_s < float("inf") else "")
+    return (_joined(parts) or "nothing") + (
+        f" at {rate(use.bytes_per_s)}" if use.bytes_per_s < float("inf") else ""
+    )
 
 
 def _count(times: float) -> str:
@@ -440,9 +560,9 @@ def nothing(
         provisional: Whether codecs may still come.
 
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
-    'No route for cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
+    'No codec fits cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
     """
-    lead = f"{'Provisional: no' if provisional else 'No'} route for {profile}: "
+    lead = f"{'Provisional: no' if provisional else 'No'} codec fits {profile}: "
     if all(names[0] in ABSENT for _, names, _ in excluded):
         asked = any(names[0] == "asked" for _, names, _ in excluded)
         return f"{lead}no codec {'asked for ' if asked else ''}was measured.", []

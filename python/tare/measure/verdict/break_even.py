@@ -1,4 +1,4 @@
-"""What would change the choice: the bandwidth or the number of reads from which on another codec is the best."""
+"""Break-even points: the bandwidth or read count beyond which another codec wins."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tare.measure import wording
 from tare.measure.cost import Costed, cost, crossing
 from tare.measure.full_size import OPERATIONS
 from tare.measure.statistics import Array
+from tare.measure.verdict import text
 
 if TYPE_CHECKING:
-    from tare.measure.recommend import Choice
+    from tare.measure.verdict.choice import Choice
 
 __all__ = ["flips"]
 
@@ -68,7 +68,7 @@ def flips(
                 where, one = nearest(pairs, key=lambda pair: pair[0].at)
                 found.append(
                     {
-                        "text": wording.flip(axis, side, where, one.codec),
+                        "text": text.flip(axis, side, where, one.codec),
                         "axis": axis,
                         "at": where.at,
                         "lo": where.lo,

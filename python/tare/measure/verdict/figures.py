@@ -1,0 +1,82 @@
+"""The figures that stand beside a recommendation: the fastest, the smallest, and what the user has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tare.codec.ids import split_id
+from tare.errors import UsageError
+from tare.measure.cost import Costed
+from tare.measure.verdict.choice import Choice
+
+__all__ = ["fastest", "figures_of", "reference", "smallest", "source"]
+
+# What people compare with where the file is in another format, by kind of data.
+USUAL = {
+    "table": ("parquet:pyarrow,compression=zstd", "parquet:polars", "parquet:pyarrow"),
+    "document": ("json:stdlib", "json:orjson"),
+}
+
+
+def figures_of(one: Costed) -> dict[str, Any]:
+    """Returns a codec's figures for the whole data: ``codec, bytes, write_s, read_s``."""
+    return {"codec": one.codec, "bytes": one.bytes, "write_s": one.write_s, "read_s": one.read_s}
+
+
+def fastest(choice: Choice) -> Costed:
+    """Returns the codec that is quickest to read; of messages, quickest to write and read together."""
+    both = choice.profile.name == "message"
+
+    def order(one: Costed) -> tuple[float, float, str]:
+        return one.read_s + (one.write_s if both else 0.0), one.bytes, one.codec
+
+    return min(choice.several, key=order)
+
+
+def smallest(choice: Choice) -> Costed:
+    """Returns the codec with the fewest bytes; of equal ones, the quickest."""
+    return min(choice.several, key=lambda one: (one.bytes, one.write_s + one.read_s, one.codec))
+
+
+def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
+    """Returns what the user has: ``format, compressed, bytes`` of the file, and ``codec, write_s, read_s`` of its best reader.
+
+    What was not measured is None: a file whose own format was not among the codecs has a size only.
+    """
+    data = record.get("dataset") or {}
+    format, size = str(data.get("source_format") or ""), data.get("bytes_disk")
+    found: dict[str, Any] = {
+        "format": format or None,
+        "compressed": _compressed(str(data.get("name") or "")),
+        "bytes": size,
+        "codec": None,
+        "write_s": None,
+        "read_s": None,
+    }
+    alike = [one for one in choice.timed.values() if format and _layout(one.codec) == (format, None)]
+    # Compressed text is neither read nor written in the time of plain text.
+    if not alike or found["compressed"]:
+        return found
+    best = min(alike, key=lambda one: (one.read_s, one.codec))
+    return found | {"codec": best.codec, "write_s": best.write_s, "read_s": best.read_s}
+
+
+def reference(record: Mapping[str, Any], choice: Choice) -> dict[str, Any] | None:
+    """Returns the figures of what people usually take: Parquet (zstd) for tables, JSON for documents."""
+    kind = str((record.get("dataset") or {}).get("kind") or "")
+    known: Iterable[str] = USUAL.get(kind, ())
+    found = next((choice.timed[codec] for codec in known if codec in choice.timed), None)
+    return None if found is None else figures_of(found)
+
+
+def _layout(codec: str) -> tuple[str, str | None]:
+    try:
+        format, _, _, compressor = split_id(codec)
+    except UsageError:
+        return "", None
+    return format, compressor
+
+
+def _compressed(name: str) -> bool:
+    return name.lower().endswith((".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"))

@@ -1,0 +1,99 @@
+"""Differences that do not matter: codecs that cost nearly the same are told apart by what they keep, not by time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tare.codec import shortlist
+from tare.codec.ids import split_id
+from tare.errors import UsageError
+from tare.measure.statistics import Array, quantiles
+
+if TYPE_CHECKING:
+    from tare.measure.cost import Costed
+    from tare.measure.verdict.choice import Choice
+
+__all__ = ["REPEATED", "WORTH", "is_common", "is_small", "preferred"]
+
+Costs = Mapping[str, tuple[float, Array]]
+
+# A codec that costs more than so many times the least is never recommended.
+WORTH = 1.10
+# Nor, in the whole use, one that costs so many seconds more, if that was shown.
+NOTICED_S = 50e-3
+# A codec is smaller if it takes at most this share of the bytes.
+SMALLER = 0.95
+# One message is measured, but they are sent by the million: each microsecond counts.
+REPEATED = ("message",)
+# One write and one read of every codec together take less than this, seconds.
+MOMENT_S = 1e-3
+
+
+def preferred(choice: Choice, costs: Costs) -> Costed:
+    """Returns the codec to recommend: the cheapest, or one that costs nearly the same and has more to offer.
+
+    A difference does not matter below a tenth of the least cost and below 50 ms of the whole use, or where it
+    is not shown. Then types that come back come first, codecs that many people use next, and last what is
+    smaller by more than it costs more. No codec that costs a tenth more than the least is ever returned.
+
+    Args:
+        choice: The codecs that qualify; at least one.
+        costs: Codec -> its cost in seconds, with draws.
+    """
+    cheapest = min(choice.several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
+    alike = [one for one in choice.several if one is cheapest or _alike(one, cheapest, choice, costs)]
+
+    def order(one: Costed) -> tuple[bool, bool, bool]:
+        verify = choice.cases[one.codec].get("verify") or {}
+        return (
+            verify.get("verdict") != "same",
+            choice.runs_code(one.codec),
+            not is_common(one.codec, choice.source_format),
+        )
+
+    offer = min(order(one) for one in alike)
+    return _smaller([one for one in alike if order(one) == offer], costs)
+
+
+def _smaller(several: Sequence[Costed], costs: Costs) -> Costed:
+    """Returns the cheapest, or one that is smaller by more than it costs more."""
+    cheapest = min(several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
+    smaller = [one for one in several if one is cheapest or one.bytes <= SMALLER * cheapest.bytes]
+    return min(smaller, key=lambda one: (one.bytes * costs[one.codec][0], one.codec))
+
+
+def _alike(one: Costed, cheapest: Costed, choice: Choice, costs: Costs) -> bool:
+    """Whether the difference of two costs does not matter."""
+    (cost, draws), (least, least_draws) = costs[one.codec], costs[cheapest.codec]
+    if cost > WORTH * least:
+        return False
+    if choice.profile.name in REPEATED or cost - least <= NOTICED_S:
+        return True
+    return float(quantiles(draws - least_draws)[0]) <= 0
+
+
+def is_small(choice: Choice, costs: Costs) -> bool:
+    """Whether the data is so small that no choice among the codecs can be felt."""
+    if choice.profile.name in REPEATED or len(choice.several) < 2:
+        return False
+    spent = [costs[one.codec][0] for one in choice.several]
+    moments = all(one.write_s + one.read_s < MOMENT_S for one in choice.several)
+    return moments and max(spent) - min(spent) < NOTICED_S
+
+
+def is_common(codec: str, source_format: str = "") -> bool:
+    """Whether many people use a codec, or the data is in its format already.
+
+    >>> is_common("parquet:polars"), is_common("json:orjson,default=text"), is_common("qdata:tare")
+    (True, True, False)
+    >>> is_common("csv:pyarrow", "csv"), is_common("csv:pyarrow+gzip:6", "csv")
+    (True, False)
+    """
+    if shortlist.is_common(codec.replace(",default=text", "")):
+        return True
+    try:
+        format, _, _, compressor = split_id(codec)
+    except UsageError:
+        return False
+    return bool(source_format) and format == source_format and compressor is None

@@ -1,0 +1,209 @@
+"""The verdict: one route for a use, how sure that is, what stands beside it, and what would change it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tare.errors import UsageError
+from tare.measure.analysis import Analysis
+from tare.measure.constraints import conditions
+from tare.measure.cost import PROFILES, Costed, Profile, cost, wins
+from tare.measure.mains import TOTAL
+from tare.measure.recommend import default_profile
+from tare.measure.statistics import Array, quantiles
+from tare.measure.verdict import figures, text
+from tare.measure.verdict.break_even import flips
+from tare.measure.verdict.choice import Choice, Evidence, choose, gather, short_of_time
+from tare.measure.verdict.confidence import FEW_SAMPLES, Confidence, confidence_of
+from tare.measure.verdict.negligible import is_small, preferred
+
+__all__ = ["recommend"]
+
+
+def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
+    record: Mapping[str, Any],
+    derived_cases: Mapping[str, Any] | None = None,
+    profile: str | None = None,
+    *,
+    allow_loss: Sequence[str] = (),
+    must: Sequence[str] = (),
+    link: str | None = None,
+    gb_seconds: float | None = None,
+    weights: tuple[float, float] | None = None,
+    evidence: Evidence | None = None,
+) -> dict[str, Any]:
+    """Recommend one route of a record for a use.
+
+    Args:
+        record: A record, version 1.
+        derived_cases: Not needed; the figures are computed from the samples again.
+        profile: ``cache``, ``archive``, ``message``, ``exchange`` or ``random``; None for the default.
+        allow_loss: Paths whose silent change is put up with; ``*`` for all.
+        must: ``keep-types``, ``untrusted``, ``append``, ``subset``, ``readable:LANGUAGE``.
+        link: ``RATE,RTT``, as ``1Gbit,0.3ms``: the bytes go over this instead of the profile's own.
+        gb_seconds: Seconds worth spending to save 1 GB, instead of the profile's own.
+        weights: (writes, reads) instead of the profile's own.
+        evidence: Figures and growth rows of the record, if at hand.
+
+    Returns:
+        ``profile, weights, route, codec, key``: what to use; ``route`` is None only when nothing qualifies.
+        ``confidence, why, rivals, near_best``: ``clear``, ``close`` or ``can't tell``, what keeps it from being clear,
+        the codecs that may be as good, and the share of draws in which none costs a tenth less.
+        ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data; ``beside, keeps,
+        doubt``: the gain, what comes back and what is not sure, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
+        trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
+        excluded, executes_code, provisional, named`` as reports need them.
+
+    Raises:
+        UsageError: A profile, condition or link that does not exist.
+
+    Example:
+        >>> nothing = recommend({"cases": [], "codecs": {}}, profile="cache")
+        >>> nothing["route"], nothing["sentence"]
+        (None, 'No codec fits cache: no codec was measured.')
+    """
+    use = _profile(profile or default_profile(record), link, gb_seconds, weights)
+    evidence = evidence or gather(record)
+    choice = choose(evidence, use, conditions(use.conditions, must), allow_loss)
+    if not choice.several:
+        return _nothing(record, choice, [condition.name for condition in conditions((), must)])
+    return _verdict(record, choice, evidence.analysis)
+
+
+def _profile(
+    name: str, link: str | None, gb_seconds: float | None, weights: tuple[float, float] | None
+) -> Profile:
+    if name not in PROFILES:
+        raise UsageError(f"profile {name!r} does not exist; there are {', '.join(PROFILES)}")
+    use = PROFILES[name].with_link(link)
+    if gb_seconds is not None:
+        use = replace(use, seconds_per_byte=gb_seconds / 1e9)
+    if weights is not None:
+        use = replace(use, says="as asked", writes=float(weights[0]), reads=float(weights[1]))
+    if not all(math.isfinite(x) and x >= 0 for x in (use.writes, use.reads, use.seconds_per_byte)):
+        raise UsageError("weights and seconds per GB must be 0 or more")
+    return use
+
+
+def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> dict[str, Any]:
+    # A round trip is the same for all: with it, microseconds would look alike.
+    use = replace(choice.profile, rtt_s=0.0)
+    costs = {one.codec: cost(one, use) for one in choice.several}
+    shares = dict(zip(costs, wins([draws for _, draws in costs.values()]), strict=True))
+    best = preferred(choice, costs)
+    sure = confidence_of(best, choice, costs, analysis)
+    others = sorted((one for one in choice.several if one is not best), key=lambda one: costs[one.codec][0])
+    few = analysis.figures[best.key][TOTAL].samples < FEW_SAMPLES
+    verdict = {
+        "profile": use.name,
+        "weights": choice.profile.weights(),
+        "route": f"{best.codec}@{use.medium}",
+        "codec": best.codec,
+        "key": best.key,
+        "runner_up": others[0].codec if others else None,
+        "p_best": shares[best.codec] if others else None,
+        "p": shares,
+        "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
+        "noise": sure.noise,
+        "executes_code": choice.runs_code(best.codec),
+        "small": is_small(choice, costs),
+        "provisional": few or choice.predicted or sure.noise > 0 or bool(choice.unreached),
+        "flips": flips(best, choice, costs, _unsettled(choice, sure)),
+        "excluded": _excluded(choice),
+        **_certainty(best, sure),
+        **_figures(record, choice, best),
+    }
+    if sure.noise:
+        choice.notes.append(f"provisional: the machine was busy: {text.noise_floor(sure.noise)}")
+    if few:
+        choice.notes.append("provisional: measured only once or twice")
+    verdict["beside"] = text.beside(verdict)
+    verdict["keeps"] = text.came_back(choice.cases[best.codec])
+    verdict["doubt"] = text.doubt(verdict)
+    verdict["sentence"] = text.sentence(verdict, choice)
+    verdict["reasons"] = text.reasons(verdict, choice, others)
+    return verdict
+
+
+def _unsettled(choice: Choice, sure: Confidence) -> list[Costed]:
+    """Returns the codecs that are no change for each other, as nobody can tell which is better."""
+    return [one for one in choice.several if one.codec in sure.rivals and sure.level == text.CANNOT_TELL]
+
+
+def _certainty(best: Costed, sure: Confidence) -> dict[str, Any]:
+    return {
+        "confidence": sure.level,
+        "near_best": sure.near_best,
+        "why": list(sure.why),
+        "rivals": list(sure.rivals),
+        "tie": [best.codec, *sure.rivals],
+        "named": sure.level != text.CANNOT_TELL,
+    }
+
+
+def _figures(record: Mapping[str, Any], choice: Choice, best: Costed) -> dict[str, Any]:
+    """Sizes and times of the whole data that stand beside the recommendation."""
+    return {
+        "chosen": figures.figures_of(best),
+        "fastest": figures.figures_of(figures.fastest(choice)),
+        "smallest": figures.figures_of(figures.smallest(choice)),
+        "source": figures.source(record, choice),
+        "reference": figures.reference(record, choice),
+        "figures": {codec: figures.figures_of(one) for codec, one in choice.timed.items()},
+    }
+
+
+def _ends(point: float, draws: Array) -> tuple[float, float]:
+    lo, hi = quantiles(draws)
+    return min(point, float(lo)), max(point, float(hi))
+
+
+def _excluded(choice: Choice) -> list[dict[str, str]]:
+    return [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded]
+
+
+def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> dict[str, Any]:
+    """No codec qualifies: say which condition removed whom, and what to give up."""
+    sentence, reasons = text.nothing(
+        choice.profile.name,
+        choice.excluded,
+        own=choice.profile.conditions,
+        must=must,
+        provisional=bool(choice.unreached),
+    )
+    absent = (
+        "route",
+        "codec",
+        "key",
+        "runner_up",
+        "p_best",
+        "chosen",
+        "fastest",
+        "smallest",
+        "confidence",
+        "near_best",
+    )
+    return {
+        "profile": choice.profile.name,
+        "weights": choice.profile.weights(),
+        **dict.fromkeys(absent),
+        **{name: [] for name in ("why", "rivals", "tie", "flips")},
+        "source": figures.source(record, choice),
+        "reference": figures.reference(record, choice),
+        "figures": {codec: figures.figures_of(one) for codec, one in choice.timed.items()},
+        "p": {},
+        "cost_s": {},
+        "noise": 0.0,
+        "small": False,
+        "named": False,
+        "executes_code": False,
+        "provisional": bool(choice.unreached),
+        **dict.fromkeys(("beside", "keeps", "doubt"), ""),
+        "sentence": sentence,
+        # How times were come by is no news where no time decided.
+        "reasons": reasons + short_of_time(choice),
+        "excluded": _excluded(choice),
+    }

@@ -1,0 +1,359 @@
+"""The answer on a terminal: what to use for the data, with figures of all of it, and the command that does it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import PurePath
+from typing import Any
+
+from tare.codec.titles import titles_of
+from tare.measure.verdict import text as verdict_text
+from tare.report import bars, text
+from tare.report.bars import Bar
+from tare.report.digest import TIMED, Digest, items, mapping, number
+from tare.report.layout import Line, cut, isolated, middle, pad, wrap
+
+__all__ = ["answers", "lines_of"]
+
+# As many codecs are drawn unless all are asked for.
+_ROWS = 8
+_NAME, _LEAST_NAME = 34, 20
+_RATIO = re.compile(r"(?<=\d)x(?= )")
+_MICRO = re.compile(r"(?<=[\d,]) us\b")
+# From so many columns on, labels are said in full.
+_ROOMY = 100
+_SCALES = (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0))
+_SIZES = (("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
+
+
+def answers(found: Digest) -> bool:
+    """Whether a record has an answer to show: one of a plan is a study of many conditions, and shows its tables."""
+    plan = mapping(found.record.get("plan")).get("name", "default")
+    return plan == "default" and not found.imported and bool(found.verdict) and "figures" in found.verdict
+
+
+def lines_of(found: Digest, width: int, *, every: bool = False, path: str = "") -> list[Line]:
+    """Returns the answer, line by line.
+
+    Args:
+        found: The record, with a verdict.
+        width: Columns available.
+        every: Whether each codec has a line, also those that were not measured.
+        path: The user's own file, for the command; the name of the data by default.
+    """
+    lines = _headline(found, width)
+    if found.verdict.get("codec"):
+        drawn = _bars(found, width, every=every)
+        lines += [[], *_routes(found, width), *([[], *drawn] if drawn else [])]
+    else:
+        said = text.one_line(found.verdict.get("sentence") or "No codec fits.", 800).replace("`", "")
+        said = said.removeprefix("Provisional: ")
+        lines += [[], *wrap(said[:1].upper() + said[1:], width, "  ", "bold")]
+        for reason in items(found.verdict.get("reasons")):
+            lines += wrap(
+                text.one_line(reason, 300).replace("`", "").removeprefix("provisional: "), width, "  "
+            )
+    if every:
+        lines += _others(found, width)
+    return [*_signed(lines), [], *_next(found, width, path=path, every=every)]
+
+
+def _headline(found: Digest, width: int) -> list[Line]:
+    """The data: name, shape, size and format, and how much of it was measured."""
+    data = found.dataset
+    rows, columns, count = number(data.get("rows")), data.get("columns"), number(data.get("items"))
+    parts = []
+    if data.get("kind") == "table" and rows is not None:
+        n = (
+            number(data.get("n_columns"))
+            or _columns(found)
+            or (len(columns) if isinstance(columns, list) else 0)
+        )
+        parts.append(f"{text.count(rows)} row{'s' * (rows != 1)} \xd7 {text.count(n)} column{'s' * (n != 1)}")
+    elif data.get("kind"):
+        several = count is not None and count > 1
+        parts.append(f"{text.count(count)} items" if several else f"one {text.visible(data['kind'], 20)}")
+    format, size = (
+        str(mapping(found.verdict.get("source")).get("format") or ""),
+        number(data.get("bytes_disk")),
+    )
+    if size is not None:
+        parts.append(f"{verdict_text.amount(size)}{f' as {_format_name(format)}' if format else ''}")
+    elif number(data.get("bytes_memory")):
+        parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
+    parts += [_measured(found), f"for {text.visible(found.profile, 20)}"]
+    name = isolated(text.visible(data.get("name") or "data", 60))
+    line: Line = [(name, "bold")]
+    lines = [line]
+    used = text.width_of(name)
+    for part in filter(None, parts):
+        if used + 3 + text.width_of(part) > width:
+            lines.append([("  ", "")])
+            used = 2
+        lines[-1].append((f"   {part}" if used > 2 else part, ""))
+        used += 3 + text.width_of(part)
+    if found.record.get("interrupted"):
+        lines += wrap("Interrupted: what was finished is shown.", width, "", "yellow")
+    return lines
+
+
+def _columns(found: Digest) -> float:
+    """How many columns were compared: a summary may list the first of them only."""
+    counted = [
+        number(mapping(case.get("verify")).get("columns")) for case in items(found.record.get("cases"))
+    ]
+    return max((one for one in counted if one), default=0.0)
+
+
+def _format_name(format: str) -> str:
+    return verdict_text.format_name(text.visible(format, 20))
+
+
+def _measured(found: Digest) -> str:
+    if not any(row.timed for grid in found.grids for row in grid.rows):
+        return "nothing was measured"
+    if found.partial is None:
+        return "measured whole"
+    part = mapping(found.dataset.get("partial"))
+    blocks = number(part.get("blocks")) or number(part.get("n_blocks"))
+    of = (
+        f"{text.count(blocks)} blocks, {text.percent(found.partial)}"
+        if blocks
+        else text.percent(found.partial)
+    )
+    return f"measured on {of} of the data; figures are of the whole"
+
+
+def _routes(found: Digest, width: int) -> list[Line]:
+    """What to use, what is fastest and what is smallest, and how sure that is."""
+    verdict = found.verdict
+    best, quick, small = (mapping(verdict.get(name)) for name in ("chosen", "fastest", "smallest"))
+    names = titles_of(str(one["codec"]) for one in (best, quick, small) if one)
+    message = verdict.get("profile") == "message"
+    fast = "Fastest" if width < _ROOMY or message else "Fastest to read"
+    shown = [("Use", best)]
+    also = []
+    if quick.get("codec") == best["codec"]:
+        also.append("the fastest" if message else "the fastest to read")
+    elif quick.get("codec") == small.get("codec"):
+        shown.append(("Fastest and smallest" if width >= _ROOMY else "Both", quick))
+    else:
+        shown.append((fast, quick))
+    if small.get("codec") == best["codec"]:
+        also.append("the smallest")
+    elif quick.get("codec") != small.get("codec"):
+        shown.append(("Smallest", small))
+    label = max(text.width_of(name) for name, _ in shown)
+    name = min(_NAME, max(text.width_of(names[str(one["codec"])]) for _, one in shown))
+    cells = [_cells(found, one) for _, one in shown]
+    widths = [max(text.width_of(row[i]) for row in cells) for i in range(3)]
+    figures = [
+        "   ".join(
+            pad(cell, w, right=i == 0) for i, (cell, w) in enumerate(zip(row, widths, strict=True)) if w
+        )
+        for row in cells
+    ]
+    room = width - 8 - label - max(map(text.width_of, figures))
+    # On a narrow terminal the figures have a line of their own.
+    below = room < min(name, _LEAST_NAME)
+    name = min(name, width - 5 - label if below else room)
+    lines: list[Line] = []
+    for place, ((said, one), row) in enumerate(zip(shown, figures, strict=True)):
+        title = middle(text.visible(names[str(one["codec"])], 80), name)
+        line: Line = [(f"  {pad(said, label)}   ", "bold" if place == 0 else "")]
+        line.append((title if below else pad(title, name), "bold green" if place == 0 else ""))
+        if below:
+            lines.append(line)
+            line = [("      ", "")]
+        line.append((row if below else f"   {row}", ""))
+        kept = _kept(found, str(one["codec"]))
+        fits = sum(text.width_of(piece) for piece, _ in line) + 3 + text.width_of(kept) <= width
+        if kept and fits and (place == 0 or kept != _kept(found, str(best["codec"]))):
+            line.append((f"   {kept}", "red" if "changes" in kept else ""))
+        lines.append(line)
+        if place == 0:
+            lines += _about(found, width, also, "" if fits else kept)
+            lines.append([])
+        elif kept != _kept(found, str(best["codec"])) and not fits:
+            lines += wrap(kept, width, "      ", "dim")
+    return lines if len(shown) > 1 else lines[:-1]
+
+
+def _cells(found: Digest, one: dict[str, Any]) -> tuple[str, str, str]:
+    """Size and times of a codec; of a stream one time from end to end."""
+    route = str(found.verdict.get("route") or "").partition("@")[2].partition(",")[0]
+    write_s, read_s = number(one.get("write_s")) or 0.0, number(one.get("read_s")) or 0.0
+    spans = bool(write_s) and not read_s and route not in ("file", "memory", "store")
+    told = verdict_text.spent({"write_s": write_s, "read_s": read_s}, spans=spans)
+    told += [""] * (2 - len(told))
+    return verdict_text.amount(number(one.get("bytes")) or 0.0), told[0], told[1]
+
+
+def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
+    """What is gained by the recommended codec, and how sure it is."""
+    verdict, said = found.verdict, []
+    if beside := str(verdict.get("beside") or ""):
+        said.append(beside)
+    if kept:
+        said.append(kept)
+    if also:
+        said.append(f"it is also {' and '.join(also)}")
+    if verdict.get("small"):
+        said.append("the data is so small that no choice can be felt")
+    if verdict.get("executes_code"):
+        said.append("bytes from others can run code when read: only read your own")
+    lines = wrap(" ".join(f"{one[:1].upper()}{one[1:]}." for one in said), width, "      ")
+    doubt = text.one_line(verdict.get("doubt") or "", 600).replace("`", "")
+    return lines + wrap(isolated(doubt), width, "      ", "yellow")
+
+
+def _kept(found: Digest, codec: str) -> str:
+    """What a codec keeps of the data, in words."""
+    row = next((row for grid in found.grids for row in grid.rows if row.codec == codec and row.timed), None)
+    return "" if row is None else text.one_line(verdict_text.came_back(row.case), 200)
+
+
+def _signed(lines: list[Line]) -> list[Line]:
+    """Ratios with the sign of multiplication, and microseconds with theirs."""
+    return [
+        [(_MICRO.sub(" \xb5s", _RATIO.sub("\xd7", piece)), style) for piece, style in line] for line in lines
+    ]
+
+
+def _ranked(found: Digest) -> list[str]:
+    """The measured codecs: by cost, those that qualify first."""
+    figures, costs = mapping(found.verdict.get("figures")), mapping(found.verdict.get("cost_s"))
+    timed = {row.codec for grid in found.grids for row in grid.rows if row.status in TIMED}
+
+    def order(codec: str) -> tuple[bool, float]:
+        cost = items(costs.get(codec))
+        return not cost, (number(cost[0]) if cost else number(figures[codec].get("read_s"))) or 0.0
+
+    return sorted((codec for codec in figures if codec in timed), key=order)
+
+
+def _drawn(found: Digest, *, every: bool) -> list[str]:
+    """The codecs that are drawn: all, or the best with those that the answer speaks of."""
+    ranked = _ranked(found)
+    if every or len(ranked) <= _ROWS:
+        return ranked
+    named = [
+        mapping(found.verdict.get(name)).get("codec")
+        for name in ("chosen", "fastest", "smallest", "source", "reference")
+    ]
+    keep = [codec for codec in dict.fromkeys(named) if codec in ranked]
+    keep += [codec for codec in ranked if codec not in keep][: max(0, _ROWS - len(keep))]
+    return [codec for codec in ranked if codec in keep]
+
+
+def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
+    """Size and reading time of the measured codecs as bars; of messages writing and reading together."""
+    codecs, figures = _drawn(found, every=every), mapping(found.verdict.get("figures"))
+    if len(codecs) < 2:
+        return []
+    best, message = found.verdict.get("codec"), found.verdict.get("profile") == "message"
+    names = titles_of(codecs)
+    excluded = {str(one.get("codec")): str(one.get("reason")) for one in items(found.verdict.get("excluded"))}
+    rows = []
+    for codec in codecs:
+        size, write_s, read_s = (number(figures[codec].get(key)) for key in ("bytes", "write_s", "read_s"))
+        spent = (write_s or 0.0) + (read_s or 0.0) if message or not read_s else read_s
+        mark = _mark(found, codec, excluded.get(codec, ""))
+        style = "bold green" if codec == best else "red" if mark else ""
+        rows.append(Bar(text.visible(names[codec], 60), (size, spent), mark, style))
+    size_unit, size_scale = _unit([row.values[0] for row in rows], _SIZES)
+    time_unit, time_scale = _unit([row.values[1] for row in rows], _SCALES)
+    labels = [(_size(row.values[0], size_scale), _time(row.values[1], time_scale)) for row in rows]
+    heads = (f"size, {size_unit}", f"{'write + read' if message else 'read'}, {time_unit}")
+    return bars.lines_of(heads, rows, width, labels)
+
+
+def _mark(found: Digest, codec: str, reason: str) -> str:
+    """What speaks against a codec: what it changes, or why it was left out."""
+    kept = _kept(found, codec)
+    if kept.startswith("changes"):
+        return kept
+    return text.one_line(reason, 120) if reason else ""
+
+
+def _unit(values: list[float | None], scales: tuple[tuple[str, float], ...]) -> tuple[str, float]:
+    """The unit that suits most of the figures."""
+    known = sorted(value for value in values if value)
+    middle = known[len(known) // 2] if known else 0.0
+    return next((unit for unit in reversed(scales) if middle >= 0.9995 * unit[1]), scales[0])
+
+
+def _size(value: float | None, scale: float) -> str:
+    """A size in a unit, with the digits that it has elsewhere in the answer."""
+    if value is None:
+        return ""
+    shown = value / scale
+    return (
+        f"{shown:,.0f}"
+        if shown >= 99.95 or scale == 1
+        else f"{shown:.1f}"
+        if shown >= 0.05
+        else f"{shown:.1g}"
+    )
+
+
+def _time(value: float | None, scale: float) -> str:
+    """A time in a unit, with the digits that it has elsewhere in the answer."""
+    if value is None:
+        return ""
+    shown = value / scale
+    return f"{shown:,.0f}" if shown >= 99.5 else f"{shown:.2g}"
+
+
+def _others(found: Digest, width: int) -> list[Line]:
+    """Each codec that was not measured, with the reason, a line each."""
+    drawn = set(_ranked(found))
+    rest = {
+        str(one.get("codec")): str(one.get("reason") or "") for one in items(found.verdict.get("excluded"))
+    }
+    left = [(codec, reason) for codec, reason in rest.items() if codec not in drawn]
+    if not left:
+        return []
+    names = titles_of(codec for codec, _ in left)
+    wide = min(_NAME, max(text.width_of(name) for name in names.values()))
+    lines: list[Line] = [[], [("  Not measured, or without a result", "bold")]]
+    for codec, reason in left:
+        name = pad(middle(text.visible(names[codec], 80), wide), wide)
+        lines.append([(f"  {name}   {cut(text.one_line(reason, 200), width - wide - 5)}", "dim")])
+    return lines
+
+
+def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
+    """The command that does what was recommended, and where there is more."""
+    lines: list[Line] = []
+    if done := command(found, path):
+        lines += [[("  Do it:    ", "bold"), (isolated(done), "")]]
+    total = len(mapping(found.record.get("codecs"))) or len(found.codecs)
+    hints = ["Details: -v", "Report: --html report.html"]
+    if not every and total > 1:
+        hints.insert(0, f"All {text.count(total)} codecs: --all")
+    shown = "     ".join(hints)
+    return [*lines, *([[(f"  {hint}", "dim")] for hint in ([shown] if len(shown) + 2 <= width else hints)])]
+
+
+def command(found: Digest, path: str = "") -> str:
+    """The line that does what was recommended; empty where there is nothing to do.
+
+    Args:
+        found: The record.
+        path: The user's own file; the name of the data by default.
+    """
+    verdict = found.verdict
+    codec, have = str(verdict.get("codec") or ""), mapping(verdict.get("source"))
+    if not codec:
+        return ""
+    data = found.dataset
+    if verdict.get("profile") == "message" or not have.get("format"):
+        return f'tare.encode(value, "{codec}")'
+    if str(verdict.get("beside") or "").startswith("the ") or have.get("codec") == codec:
+        return "keep the file as it is"
+    name = path or text.visible(data.get("name") or "data", 200)
+    into = verdict_text.file_name(codec, PurePath(name).name)
+    more = " --allow-loss" if _kept(found, codec).startswith("changes") else ""
+    return f"tare convert {shlex.quote(name)} {shlex.quote(into)} --codec {shlex.quote(codec)}{more}"

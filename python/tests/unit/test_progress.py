@@ -1,0 +1,69 @@
+"""The display of a run: one line of state, one of the best so far, at any width."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from support.synthetic_records import synthetic_record
+
+from tare.cli import progress
+from tare.measure.session import Event
+from tare.report import terminal
+from tare.report.text import width_of
+
+
+@pytest.fixture(scope="module")
+def record():
+    return synthetic_record("table", growth=False, partial=0.5)
+
+
+def event(record=None, **more):
+    told = {"stage": "weigh", "done": 3, "total": 12, "elapsed_s": 4.25, "budget_s": 30.0}
+    return Event(**(told | more), record=record, verdict=record is not None)
+
+
+def test_state_and_best_are_a_line_each(record):
+    """Names instead of ids, words instead of stages, and figures of the whole data."""
+    state = progress.state(event(text="parquet:polars write"))
+    assert state == "[4.2 of 30 s] measuring 3 of 12: Parquet (zstd, polars) write"
+    best = progress.best(event(record))
+    assert best.startswith("best so far: Arrow / Feather, uncompressed   88.3 MB   write ")
+    size = best.split("   ")[1]
+    assert f"   {size}   write" in terminal.render(record)
+    assert progress.best(event()) == ""
+
+
+@pytest.mark.parametrize("width", [20, 40, 79, 80, 120])
+def test_no_line_is_wider_than_the_terminal(record, width):
+    """What is too long ends with dots, and control characters do not reach the terminal."""
+    told = event(record, text="json:orjson " + "\x1b[31m\u65e5" * 60)
+    for shown in (progress.state(told, width), progress.best(told, width)):
+        assert width_of(shown) <= width
+        assert "\x1b" not in shown
+        assert "\n" not in shown
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_live_display_takes_two_lines(record, width):
+    """State first, the best so far below it; later events leave it there."""
+    live = progress._Live()
+    out = io.StringIO()
+    live._console = Console(file=out, width=width, force_terminal=True)
+    for told in (event(record), event(text="orc:pyarrow,compression=zstd " + "x" * 200)):
+        live._best = told if told.verdict else live._best
+        live._console.print(live._picture(told))
+    lines = [line for line in out.getvalue().split("\n") if line.strip()]
+    assert len(lines) == 4
+    assert "best so far" in lines[1]
+    assert "best so far" in lines[3]
+    assert "88.3 MB" in lines[3] or width == 40
+
+
+def test_lines_of_a_pipe_say_each_best_once(record, capsys):
+    """A verdict that says the same again is no news."""
+    lines = progress._Lines()
+    for _ in range(3):
+        lines(event(record))
+    assert capsys.readouterr().err.count("best so far: Arrow") == 1

@@ -1,0 +1,224 @@
+"""The answer on a terminal: plain words, one figure everywhere, a command that runs, at any width."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
+
+from tare.cli.convert import command as convert
+from tare.codec import Codec
+from tare.measure.derive import derive
+from tare.report import answer, bars, terminal, text
+from tare.report.digest import digest
+
+VECTORS = Path(__file__).resolve().parents[3] / "vectors" / "report"
+FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
+# Words of those who wrote the statistics, not of those who read the answer.
+PRIVATE = (
+    "P(best)", "tie", "base", "k=", "screened", "too noisy to choose", "memcpy", "launch", "provisional", "median",
+    "noise floor", "contended", "Provisional", "weighed", "verdict", "profile", "route", "None", "nan",
+)  # fmt: skip
+ZIPS = (
+    Planted("csv:pyarrow", 30, 20, 0.5, "lossy", "", (("zip", "lossy", 9),), flags=FLAT),
+    Planted("parquet:pyarrow,compression=zstd", 60, 20, 0.10, flags=FLAT),
+    Planted("orc:pyarrow,compression=zstd", 64, 60, 0.05, flags=FLAT),
+)
+MESSAGES = (
+    Planted("json:stdlib", 0.0088, 0.0069, 1e-5, flags=FLAT),
+    Planted("json:orjson", 0.000578, 0.0011, 0.9e-5, flags=FLAT),
+    Planted("msgpack:msgspec", 0.00093, 0.0013, 0.7e-5, flags=FLAT),
+)
+
+
+def made(kind="table", planted=ZIPS, **more):
+    base = next(one.codec for one in planted if one.status == "ok")
+    return synthetic_record(kind, planted=planted, growth=False, base=base, **more)
+
+
+def unreached(record):
+    """The record of a run that was stopped before it measured anything."""
+    changed = copy.deepcopy(record)
+    for case in changed["cases"]:
+        case |= {
+            "launches": [],
+            "status": "pending",
+            "reason": "not reached in the time given",
+            "bytes": None,
+        }
+    return changed | {"derived": derive(changed)}
+
+
+def stored(name):
+    return json.loads((VECTORS / name / "record.tare.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def records():
+    found = {
+        "table": stored("table-5"),
+        "document": stored("document-6"),
+        "zips": made(),
+        "part": made(partial=0.055),
+        "messages": made("document", MESSAGES),
+        "one": made(planted=ZIPS[1:2]),
+        "noisy": made(launch_sd=0.5, noise_sd=0.3, seed=3),
+    }
+    return found | {"nothing": unreached(found["one"]), "interrupted": found["zips"] | {"interrupted": True}}
+
+
+def test_the_answer_has_no_private_words(records):
+    """Nothing of the default output has to be looked up, whatever was measured."""
+    for name, record in records.items():
+        for every in (False, True):
+            shown = terminal.render(record, every=every)
+            found = [word for word in PRIVATE if re.search(rf"(?<![\w/-]){re.escape(word)}(?!\w)", shown)]
+            assert not found, (name, found, shown)
+            assert not re.search(r"  \S+:\S+  ", shown), (name, shown)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140, 200])
+def test_every_line_fits(records, width):
+    """Nothing is cut by the terminal but the command, which must stay whole."""
+    for name, record in records.items():
+        for line in terminal.render(record, width=width).splitlines():
+            assert text.width_of(line) <= width or line.startswith("  Do it:"), (name, line)
+
+
+def test_colour_and_pipes_say_the_same(records):
+    """Word for word; and what an encoding has not is written with plain characters."""
+    for record in records.values():
+        shown = terminal.render(record)
+        assert re.sub(r"\x1b\[[0-9;]*m", "", terminal.render(record, color=True)) == shown
+        plain = terminal.encodable(shown, "ascii")
+        assert plain.isascii()
+        assert "\\" not in plain
+        assert [len(line) for line in plain.splitlines()] == [len(line) for line in shown.splitlines()]
+
+
+def test_nothing_that_was_not_measured_is_shown_unless_all_are_asked_for(records):
+    """With all, each codec has a line, with the reason."""
+    record = records["table"]
+    assert "BSON" not in terminal.render(record)
+    shown = terminal.render(record, every=True)
+    assert "MongoDB can only handle" in next(line for line in shown.splitlines() if "BSON" in line)
+    assert len(record["codecs"]) <= sum(line.startswith("  ") for line in shown.splitlines())
+    record = copy.deepcopy(record)
+    record.setdefault("settings", {})["all_codecs"] = True
+    assert terminal.render(record) == shown
+
+
+def test_one_figure_everywhere(records):
+    """Size and time of a codec are the same in the sentence, in the routes and in the bars."""
+    for name in ("table", "zips", "part"):
+        found = digest(records[name])
+        shown = terminal.render(records[name], width=140)
+        use = next(line for line in shown.splitlines() if line.startswith("  Use"))
+        size, read = re.search(r"([\d.,]+ \w+)   write .*?read +([\d.,]+ \S+)", use).groups()
+        title = use.split("   ")[1 if "   " in use[5:] else 0].strip()
+        row = next(line for line in shown.splitlines() if line.startswith(f"  {title}") and "\u2588" in line)
+        assert re.findall(r" ([\d.,]+)(?= |$)", row) == [size.split()[0], read.split()[0]], (use, row)
+        assert f"{size}, write" in found.verdict["sentence"]
+        assert f"read {read}" in found.verdict["sentence"]
+        ratio = re.search(
+            r"([\d.]+)\xd7 (smaller|larger).{0,40} than the CSV you have", " ".join(shown.split())
+        )
+        parts = sorted((found.verdict["chosen"]["bytes"], found.verdict["source"]["bytes"]))
+        assert float(ratio[1]) == pytest.approx(parts[1] / parts[0], rel=0.03)
+
+
+def test_losses_stand_beside_the_figures(records):
+    """A codec that changes values is drawn with what it changes, and is not recommended."""
+    shown = terminal.render(records["zips"])
+    assert "CSV changes zip" in shown
+    assert records["zips"]["derived"]["headline"]["codec"] != "csv:pyarrow"
+    assert "CSV" in next(
+        line for line in terminal.render(records["zips"], width=140).splitlines() if "changes zip" in line
+    )
+
+
+@pytest.mark.parametrize("name", ["table", "zips", "part", "interrupted", "one"])
+def test_the_command_is_one_that_runs(records, name):
+    """It has the user's own path, quoted, and parses; its codec is one that can write."""
+    path = "my data/old flights.csv"
+    shown = terminal.render(records[name], path=path)
+    words = shlex.split(next(line for line in shown.splitlines() if line.startswith("  Do it:"))[10:])
+    assert words[:3] == ["tare", "convert", path]
+    context = convert.make_context("convert", words[2:])
+    assert context.params["sources"][0] == path
+    assert (
+        str(Codec.parse(words[words.index("--codec") + 1])) == records[name]["derived"]["headline"]["codec"]
+    )
+    assert words[3].startswith("old flights.")
+
+
+def test_messages_are_told_by_the_call(records):
+    """Writing and reading together, in their own unit, and a line of Python."""
+    shown = terminal.render(records["messages"])
+    assert re.search(r"write \d+ ns", shown)
+    assert "write + read, \xb5s" in shown
+    assert re.search(r'Do it: +tare\.encode\(value, "(json:orjson|msgpack:msgspec)"\)', shown)
+    assert "than JSON (stdlib)" in " ".join(shown.split())
+
+
+def test_what_is_not_sure_is_said_in_words(records):
+    """Close names the other and how it differs; nobody can tell comes with the reason."""
+    pair = (
+        Planted("parquet:pyarrow,compression=zstd", 60, 20, 0.1, flags=FLAT),
+        Planted("orc:pyarrow,compression=zstd", 62, 21, 0.1, flags=FLAT),
+    )
+    record = made(planted=pair, launch_sd=0.005, noise_sd=0.005)
+    assert record["derived"]["headline"]["confidence"] == "close"
+    assert re.search(
+        r"Close: ORC \(zstd\) costs [\d.]+ % more in all", " ".join(terminal.render(record).split())
+    )
+    assert "Can't tell whether it is the best: " in terminal.render(records["noisy"])
+    assert "Close" not in terminal.render(records["table"])
+
+
+def test_where_nothing_was_measured_it_says_so(records):
+    """No figures, no bars and no command; the reason stands there."""
+    shown = terminal.render(records["nothing"])
+    assert "nothing was measured" in shown
+    assert "not reached in the time given" in shown
+    assert "\u2588" not in shown
+    assert "Do it" not in shown
+    assert "Interrupted: what was finished is shown." in terminal.render(records["interrupted"])
+
+
+def test_the_part_that_was_measured_is_said(records):
+    """And that the figures are of the whole."""
+    assert "measured whole" in terminal.render(records["zips"])
+    assert "measured on 5.5 % of the data; figures are of the whole" in terminal.render(records["part"])
+    blocks = copy.deepcopy(records["part"])
+    blocks["dataset"]["partial"]["blocks"] = 8
+    assert "measured on 8 blocks, 5.5 % of the data" in terminal.render(blocks)
+
+
+def test_the_file_is_kept_where_its_own_format_is_the_best():
+    """Nobody is told to convert a CSV into a CSV."""
+    record = made(planted=(Planted("csv:pyarrow", 5, 5, 0.65, flags=FLAT), ZIPS[2]))
+    assert record["derived"]["headline"]["codec"] == "csv:pyarrow"
+    assert "Do it:    keep the file as it is" in terminal.render(record)
+
+
+def test_a_study_shows_its_tables(records):
+    """A plan of many conditions has no single answer: every condition is laid out."""
+    record = copy.deepcopy(records["table"])
+    record["plan"]["name"] = "files"
+    assert terminal.render(record) == terminal.render(record, verbose=True)
+    assert not answer.answers(digest(record))
+
+
+@pytest.mark.parametrize(("share", "width"), [(1.0, 8), (0.5, 8), (0.03, 8), (1e-9, 8), (0.999, 13)])
+def test_bars_are_as_long_as_their_share(share, width):
+    """To an eighth of a column, and never empty."""
+    drawn = bars.bar(share, width)
+    assert 1 <= len(drawn) <= width
+    assert len(drawn) == pytest.approx(share * width, abs=1.0)

@@ -1,0 +1,71 @@
+"""Differences that do not matter: what decides between codecs that cost nearly the same."""
+
+from __future__ import annotations
+
+import pytest
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
+
+from tare.measure.verdict import recommend
+
+SAFE = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
+BASE = Planted("parquet:pyarrow", 400, 200, 0.2, flags=SAFE)
+QUIET = {"launch_sd": 0.001, "noise_sd": 0.001, "preempted": 0.0}
+
+
+def verdict_of(*planted, profile="cache", **options):
+    record = synthetic_record("table", planted=(BASE, *planted), growth=False, derived=False, **QUIET)
+    return recommend(record, profile=profile, **options)
+
+
+TYPED = (("time_hour", "type", 9),)
+CODE = {"executes_code": True, "languages": ["python"], "spec": ""}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        # The other costs 5 % less, and that is less than 50 ms of the whole use.
+        (Planted("rare:r", 4.2, 4.2, 0.5, flags=SAFE), Planted("odd:o", 4, 4, 0.5, changes=TYPED, flags=SAFE), "rare:r"),
+        (Planted("rare:r", 4.2, 4.2, 0.5, flags=SAFE), Planted("code:c", 4, 4, 0.5, flags=CODE), "rare:r"),
+        (Planted("arrow:pyarrow", 4.2, 4.2, 0.5, flags=SAFE), Planted("rare:r", 4, 4, 0.5, flags=SAFE), "arrow:pyarrow"),
+        (Planted("rare:r", 4.2, 4.2, 0.4, flags=SAFE), Planted("odd:o", 4, 4, 0.5, flags=SAFE), "rare:r"),
+        # 1 % smaller does not pay for 5 % more cost.
+        (Planted("rare:r", 4.2, 4.2, 0.495, flags=SAFE), Planted("odd:o", 4, 4, 0.5, flags=SAFE), "odd:o"),
+        # A quarter more is more than anything can pay for.
+        (Planted("arrow:pyarrow", 8, 8, 0.5, flags=SAFE), Planted("odd:o", 4, 4, 0.5, changes=TYPED, flags=CODE), "odd:o"),
+    ],
+    ids=["types", "safety", "common", "smaller", "hardly smaller", "too dear"],
+)  # fmt: skip
+def test_nearly_equal_costs_are_decided_by_what_else_a_codec_offers(one, other, expected):
+    """Types come first, then safety, what is common, and what is smaller by more than it costs."""
+    assert verdict_of(one, other)["codec"] == expected
+
+
+def test_fifty_milliseconds_that_were_shown_decide():
+    """5 % of two seconds are noticed: the cheaper one is named, though the other is common."""
+    common, rare = (
+        Planted("arrow:pyarrow", 210, 210, 0.5, flags=SAFE),
+        Planted("rare:r", 200, 200, 0.5, flags=SAFE),
+    )
+    assert verdict_of(common, rare)["codec"] == "rare:r"
+
+
+def test_a_round_trip_hides_no_difference_between_messages():
+    """Ten microseconds against twenty, over a link whose round trip takes 300: ten are named."""
+    quick = Planted("rare:r", 0.005, 0.005, 1e-7, flags=SAFE)
+    slow = Planted("blit:tare", 0.010, 0.010, 1e-7, flags=SAFE)
+    verdict = verdict_of(quick, slow, profile="message")
+    assert verdict["codec"] == "rare:r"
+    assert verdict["weights"]["rtt"] == 0.3e-3
+    assert verdict["cost_s"]["rare:r"][0] < 20e-6
+
+
+def test_small_data_is_marked_as_such_and_decided_as_ever():
+    """No choice can be felt, which reports say; the cheapest is named all the same."""
+    small = [Planted(name, ms, ms, 1e-5, flags=SAFE) for name, ms in (("odd:o", 0.1), ("rare:r", 0.3))]
+    record = synthetic_record("table", planted=tuple(small), base="odd:o", growth=False, derived=False)
+    verdict = recommend(record, profile="cache")
+    assert (verdict["small"], verdict["codec"]) == (True, "odd:o")
+    assert not recommend(record, profile="message")["small"]
+    assert not verdict_of(*small)["small"]
