@@ -5,7 +5,7 @@
 - `confidence`: *clear*, *close* or *can't tell*, and why.
 - `figures`: the fastest, the smallest, and what the user has.
 - `break_even`: the bandwidth or read count beyond which another codec wins.
-- `text`: the words.
+- `text`: the words; `units`: sizes and times in them.
 """
 
 from __future__ import annotations
