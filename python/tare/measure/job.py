@@ -213,6 +213,9 @@ class Job(sampling.Around):
         if ready is not None and self.request.get("keep"):
             self._hold(ready, result)
         if result is None and ready is not None and ready.grain == "each":
+            # Every call returned; what they returned is gone, and was compared when it was first made.
+            self._items = len(ready.need_encoded()) if self.what == "decode" else None
+            self._bytes = ready.encoded_bytes if self.what == "encode" else None
             return
         if self.what in ("decode", "read", "subset", "open"):
             from tare.measure.touch import items_of
