@@ -565,6 +565,7 @@ def start_record(
         "allow_loss": list(settings.allow_loss),
         "must": list(settings.must),
         "share": settings.share,
+        "all_codecs": settings.all_codecs,
         "max_bytes": settings.max_bytes,
     }
     record.setdefault("noise", {})
