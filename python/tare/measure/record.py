@@ -30,14 +30,14 @@ __all__ = [
     "write_record",
 ]
 
-VERSION = 1
+VERSION = 2
 """Version that is written; every older one is read too."""
 
 METHOD = 2
+"""The method of taking samples: 2 drops each result before the next call, 1 held the results of a batch until the clocks were read."""
 
 # Version of the block ``derived``; an older one is computed again.
 DERIVED_VERSION = 2
-"""The method of taking samples: 2 drops each result before the next call, 1 held the results of a batch until the clocks were read."""
 
 MAX_BYTES = 1 << 30
 """Longest record that is read, in bytes before compression."""
@@ -170,7 +170,7 @@ def parse_record(data: bytes, source: str = "record") -> dict[str, Any]:
 
     >>> parse_record(b'{"tare_record": 9}', "x.tare.json")
     Traceback (most recent call last):
-    tare.errors.RecordError: x.tare.json: record version 9; this Tare reads version 1: install a newer one
+    tare.errors.RecordError: x.tare.json: record version 9; this Tare reads versions up to 2: install a newer one
     """
     import orjson
 
@@ -214,11 +214,11 @@ def checked(record: Any, source: str) -> dict[str, Any]:
     version = record["tare_record"]
     if type(version) is not int or version < 1:
         raise RecordError(
-            f"{source}: record version {ascii(version)[:40]} does not exist; this Tare reads version {VERSION}"
+            f"{source}: record version {ascii(version)[:40]} does not exist; this Tare reads versions up to {VERSION}"
         )
     if version > VERSION:
         raise RecordError(
-            f"{source}: record version {version}; this Tare reads version {VERSION}: install a newer one"
+            f"{source}: record version {version}; this Tare reads versions up to {VERSION}: install a newer one"
         )
     check(record, path=f"{source}: record")
     for case in record["cases"]:

@@ -184,7 +184,7 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["tare_record", "id", "created", "tare", "machine", "dataset", "codecs", "cases"],
     "properties": {
-        "tare_record": {"const": 1},
+        "tare_record": {"enum": [1, 2]},
         "method": {"type": ["integer", "null"], "minimum": 1},
         "id": {"type": "string", "minLength": 1, "maxLength": 200},
         "created": _TEXT,

@@ -1,4 +1,4 @@
-"""Records of version 1 are read for ever, and what is not a record is refused by name."""
+"""Records of versions 1 and 2 are read for ever, and what is not a record is refused by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tare.measure.record_schema import SCHEMA, check
 from tare.measure.result import Result
 
 ERRORS = (
-    "cols", "deep", "empty", "label", "list", "negative", "newer", "nocases", "other", "samples", "status", "true",
+    "cols", "deep", "empty", "label", "list", "negative", "newer-3", "nocases", "other", "samples", "status", "true",
     "truncated", "version_text",
 )  # fmt: skip
 
@@ -45,6 +45,19 @@ def test_golden_journal_without_its_torn_line(root: Path) -> None:
     assert [case["key"] for case in whole["cases"]] == [case["key"] for case in record["cases"]]
     assert [2, 2, 2, 1, 0] == [len(case["launches"]) for case in record["cases"]]
     assert whole["fidelity"] == record["fidelity"]
+
+
+def test_golden_record_of_version_2(root: Path) -> None:
+    """One process for each library: a case has one launch, and its figure is the least of its samples."""
+    result = Result.load(root / "vectors/record/v2-small.tare.json")
+    case = next(case for case in result.cases if case["labels"]["codec"] == "json:orjson")
+    [launch] = case["launches"]
+    columns = launch["samples"]["encode"]
+    least = min(wall / batch for wall, batch in zip(columns["wall_ns"], columns["batch"], strict=True))
+    figure = result.derived["cases"][case["key"]]["ops"]["encode"]
+    assert figure["method"] == "least"
+    assert figure["t_ns"] <= least
+    assert result.recommend("message").detail["confidence"] in ("clear", "close", "can't tell")
 
 
 @pytest.mark.parametrize("name", ERRORS)
