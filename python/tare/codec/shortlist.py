@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from tare.codec.codec import Codec
 
-__all__ = ["beside", "is_common", "missing", "shortlist"]
+__all__ = ["beside", "is_common", "is_listed", "missing", "shortlist"]
 
 _COMMON: Mapping[str, tuple[str, ...]] = {
     "table": (
@@ -63,6 +63,8 @@ _BESIDE: Mapping[str, tuple[str, ...]] = {
         "blit:tare+lz4",
     ),
 }
+# What their users' programs write without a further word.
+_USUAL = ("parquet:pyarrow", "parquet:pyarrow,compression=zstd", "csv:pyarrow", "csv:polars", "csv:pandas")
 _BESIDE_LINES = ("ndjson:msgspec+lz4",)
 
 
@@ -103,17 +105,26 @@ def beside(kind: str, *, sequence: bool = False) -> list[str]:
 
 
 @functools.cache
-def _common() -> frozenset[str]:
-    return frozenset(str(Codec.parse(id)) for ids in (*_COMMON.values(), _OF_LINES) for id in ids)
+def _printed(*lists: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(str(Codec.parse(id)) for ids in lists for id in ids)
+
+
+def is_listed(id: str) -> bool:
+    """Returns whether a codec is on the shortlist of some kind of data.
+
+    >>> is_listed("json:orjson"), is_listed("parquet:polars,compression=lz4")
+    (True, False)
+    """
+    return id in _printed(*_COMMON.values(), _OF_LINES)
 
 
 def is_common(id: str) -> bool:
-    """Returns whether a codec is one that people use.
+    """Returns whether a codec is one that people use, or a variant of one.
 
-    >>> is_common("json:orjson"), is_common("json:simplejson")
+    >>> is_common("parquet:polars,compression=lz4"), is_common("json:simplejson")
     (True, False)
     """
-    return id in _common()
+    return id in _printed(*_COMMON.values(), _OF_LINES, *_BESIDE.values(), _BESIDE_LINES, _USUAL)
 
 
 def missing(kind: str) -> tuple[list[str], str]:

@@ -19,13 +19,15 @@ What to do
 
 A run, in the parent
     run             a default run: opened, measured, derived, saved
-    pipeline        its pass of what people use, the others, the rounds; the stages are in ``stages/``
+    pipeline        its stages in order: the pass, the others, the rounds; each is in ``stages/``
+    describing      what the record says of a codec
     estimate        who is near the best, while it goes on
     limits          its time, and how much of the data it loads
     settings        what it is asked for
     one_file        what is not one file, and what to do instead
     session         what the stages share: settings, parts of the data, cases, budget
     seat            one case in one launch, in a worker
+    outcome         its status, and the reason in words
     own_word        what a given worker says came back, held against what its bytes give
     rounds          all seats once per operation, interleaved
     sampling        how many calls make a sample

@@ -1,282 +1,318 @@
-"""A default run, measured: what people use over the whole data, then the others, then rounds in turn.
+"""A default run, stage by stage: what people use over the whole data, then the others, then rounds in turn.
 
 ```
 pass of the shortlist -> first answer -> the others on a small part, the promising ones on the whole
                       -> rounds in turn until the figures are narrow or the time is over
 ```
-Codecs of one library share a process, kept for all its rounds. Design: docs/guides/how-tare-measures.md.
+Method: docs/guides/how-tare-measures.md.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import WorkerError
-from tare.measure import pressure
-from tare.measure.estimate import Uses, rounds_of
-from tare.measure.seat import Seat
-from tare.measure.stages.rounds import FEW, sample_rounds
-from tare.measure.stages.trials import TRIAL, Trials
-from tare.measure.stages.weigh import twin_case
-from tare.measure.subsets import refusal
+from tare.errors import UsageError
+from tare.measure.cases import ONE_END
+from tare.measure.describing import describe
+from tare.measure.estimate import least_ns
+from tare.measure.stages import END_S, END_SHARE, SHARES
+from tare.measure.stages.fit import fitting_share
+from tare.measure.stages.growth import measure_growth
+from tare.measure.stages.measurement import Measurement
+from tare.measure.stages.memory import measure_memory
+from tare.measure.stages.probe import measure_fidelity
+from tare.measure.stages.trials import NOT_REACHED
+from tare.measure.stages.weigh import Contender
 
 if TYPE_CHECKING:
     from tare.codec import Codec
+    from tare.measure.seat import Seat
     from tare.measure.session import Part, Session
 
-__all__ = ["Measurement"]
+__all__ = ["adopt", "base_codec", "candidates", "keep_base", "mark_unmeasured", "measure_stages"]
 
-# Below so many bytes in memory a small part of the data would take as long as all of it.
-_SMALL_BYTES = {"table": 4 << 20, "document": 1 << 20}
-# Times over the best that a codec may cost on the small part to be measured on the whole.
-_PROMISING = 2.5
-_KEPT_EVERY_S = 5.0
-"""Seconds after which the rounds so far go into the journal."""
-# When the first answer is due, though the pass is not over: after this, and a share of the limit.
-_ANSWER_S, _ANSWER_SHARE, _FEWEST = 1.5, 0.2, 4
-_UNLIMITED_S = 60.0
-_MEASURED = ("ok", "lossy", "unproven")
+_BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
+_MEDIUM = {"document": "memory", "table": "file"}
+_PROBED = ("ok", "lossy", "unproven", "refused")
+_STREAMED = 8
+"""Codecs measured on a medium with two ends."""
+_UNLIMITED_S = 24 * 3600.0
 
 
-class Measurement:
-    """The codecs of a run on one medium: tried once, then sampled in rounds.
+def measure_stages(session: Session, before: dict[str, Any] | None = None) -> None:
+    """Go through the stages of a default run; Stopped leaves what is finished.
 
     Args:
         session: The run.
-        base: Base codec of the ratios.
-        part: The data they are measured on.
-        medium: ``memory``, ``file`` or ``store``.
-        asked: Whether it was asked for; else it stands in for media with two ends, which are too slow to try
-            everything on.
+        before: Record of an interrupted run to go on from; None for a fresh one.
     """
-
-    def __init__(self, session: Session, base: Codec, part: Part, medium: str, *, asked: bool = True) -> None:
-        self.session, self.base, self.part, self.medium = session, base, part, medium
-        self._stage = "weigh" if asked else "screen"
-        self.uses = Uses(session)
-        self.seats: list[Seat] = []
-        self.scouts: list[Seat] = []
-        self._controls: list[Seat] = []
-        self._rounds = 0
-        self._answered = False
-        self._common: set[Seat] = set()
-        self._column = column_read(session) if medium == "file" else ""
-        self._before = pressure.snapshot()
-
-    def first_pass(self, codecs: Sequence[Codec], grains: Sequence[str], until_s: float) -> None:
-        """Writes and reads each codec twice, the likeliest first, and compares what came back.
-
-        Args:
-            codecs: What people use, or what the user named.
-            grains: ``whole``, and ``each`` for one call a document.
-            until_s: Elapsed seconds of the run after which no further codec begins, but the base and those named.
-        """
-        wanted = [(codec, grain) for grain in grains for codec in codecs]
-        # A sequence of documents is no document.
-        wanted = [(codec, grain) for codec, grain in wanted if grain == "whole" or not codec.format.sequence]
-        seats = [self._seat(codec, self.part, self._stage, grain) for codec, grain in wanted]
-        self._common = set(seats)
-        self._try(seats, self.part, until_s)
-        self._keep()
-
-    def answer(self) -> None:
-        """Gives the first answer, of what was tried so far."""
-        self._answered = True
-        self._keep()
-        self.session.verdict("pass", "first answer")
-
-    def others(self, codecs: Sequence[Codec], until_s: float) -> None:
-        """Tries further codecs: on a small part first, where the whole is large, and the promising ones on the whole.
-
-        Args:
-            codecs: Codecs, the likeliest first.
-            until_s: Elapsed seconds of the run at which it should end.
-        """
-        session = self.session
-        small = self.small_part()
-        if not codecs:
-            return
-        if small is self.part:
-            self._try([self._seat(codec, small, "weigh") for codec in codecs], small, until_s)
-            self._keep()
-            return
-        base = next((one for one in self.seats if one.codec == self.base and not _each(one)), None)
-        scouts = [self._seat(codec, small, "screen") for codec in (self.base, *codecs)]
-        now_s = session.elapsed_s
-        self._try(scouts, small, now_s + 0.6 * (until_s - now_s), into=self.scouts)
-        tried = [scout for scout in scouts[1:] if scout.case["status"] in ("ok", "lossy")]
-        if base is not None and base.samples and scouts[0].samples:
-            predicted = self.uses.predicted(tried, (scouts[0], base), self._plain())
-        else:
-            predicted = dict.fromkeys(tried, 1.0)
-        session.drop(scouts[0].case)  # it was asked for the others' sake
-        self.scouts.remove(scouts[0])
-        for scout in tried:
-            scout.distance = predicted[scout]
-        promising = [
-            scout for scout in sorted(tried, key=predicted.__getitem__) if predicted[scout] <= _PROMISING
-        ]
-        self._release(self.scouts)
-        seats = [self._seat(scout.codec, self.part, "weigh") for scout in promising]
-        self._try(seats, self.part, until_s)
-        for scout in promising:
-            seat = next(one for one in seats if one.codec == scout.codec)
-            if seat.case["status"] == "pending":  # the small part is all that is known of it
-                session.drop(seat.case)
-                self.seats.remove(seat)
-            else:
-                session.drop(scout.case)
-                self.scouts.remove(scout)
-        self._keep()
-
-    def control(self, until_s: float) -> None:
-        """Adds the base once more in a process of its own, which shows what is noise, and the copying of its bytes."""
-        session = self.session
-        case = self._case(self.base, self.part, "weigh", "whole")
-        if case["status"] not in _MEASURED or session.elapsed_s > until_s:
-            return
-        twin = Seat(session, twin_case(session, case, self.base, self.part), self.base, self.part)
-        copy = _Copy(session, session.case("copy", self.part, "weigh"), self.base, self.part)
-        copy.case["bytes"] = case.get("bytes")
-        self._try([twin, copy], self.part, until_s, into=self._controls)
-        self._keep()
-
-    def rounds(self, until_s: float) -> None:
-        """Samples all seats in turn, those near the best more often, until their figures are narrow or the time is up."""
-        seats = [*self.seats, *self._controls]
-        session = self.session
-        for worker in {seat.worker for seat in seats if seat.worker is not None and seat.worker.alive}:
-            session.settle(worker)
-
-        kept_s = math.inf
-
-        def near() -> set[Seat]:
-            nonlocal kept_s
-            close = self._near(seats)
-            first = kept_s == math.inf and all(rounds_of(seat) >= FEW for seat in close if seat.alive)
-            if first or session.elapsed_s - kept_s > _KEPT_EVERY_S:
-                self._keep(saved=True)
-                kept_s = session.elapsed_s
-            return close
-
-        try:
-            self._rounds = sample_rounds(
-                session, seats, near, self._common, first=self._rounds, until_s=until_s
-            )
-        finally:
-            self._keep(saved=True)
-
-    def finish(self) -> None:
-        """Ends every worker."""
-        self._release([*self.seats, *self._controls, *self.scouts])
-
-    def small_part(self) -> Part:
-        """Returns the part that further codecs are tried on first: the whole where that is small."""
-        least = _SMALL_BYTES[self.part.kind]
-        if self.part.bytes_memory <= 2 * least:
-            return self.part
-        return self.session.part(float(f"{self.part.share * least / self.part.bytes_memory:.2g}"))
-
-    # --- private ----------------------------------------------------------------
-
-    def _case(self, codec: Codec, part: Part, stage: str, grain: str) -> dict[str, Any]:
-        labels = {"grain": grain} if grain != "whole" else {}
-        medium = "memory" if grain == "each" else self.medium
-        return self.session.case(str(codec), part, stage, medium=medium, **labels)
-
-    def _seat(self, codec: Codec, part: Part, stage: str, grain: str = "whole") -> Seat:
-        seat = Seat(self.session, self._case(codec, part, stage, grain), codec, part)
-        if stage == "weigh" and self._column and not seat.language and not refusal(codec, self._column):
-            seat.part_read = self._column
-            seat.operations += ("subset",)
-        return seat
-
-    def _try(self, seats: Sequence[Seat], part: Part, until_s: float, into: list[Seat] | None = None) -> None:
-        """Try the seats that an interrupted run has not finished; all of them join the others."""
-        due = [seat for seat in seats if _rounds_kept(seat.case) < FEW]
-        known = self.seats if into is None else into
-        known += due
-
-        def tell(done: int, seat: Seat) -> None:
-            self.session.tell("pass", done, len(due), str(seat.codec))
-            if not self._answered and self._is_answer_due():
-                self.answer()
-
-        Trials(self.session, due, part).run(until_s, last=True, on_done=tell)
-
-    def _is_answer_due(self) -> bool:
-        limit_s = self.session.settings.limit_s or _UNLIMITED_S
-        timed = sum(bool(seat.samples) for seat in self.seats)
-        return timed >= _FEWEST and self.session.elapsed_s > _ANSWER_S + _ANSWER_SHARE * limit_s
-
-    def _near(self, seats: Sequence[Seat]) -> set[Seat]:
-        """Those that may be the best of some use, and the base with its controls."""
-        for each in (False, True):
-            self.uses.measure_distances(one for one in self.seats if one.samples and _each(one) == each)
-        return {seat for seat in seats if seat.codec == self.base or seat.distance <= _PROMISING}
-
-    def _plain(self) -> list[Seat]:
-        return [seat for seat in self.seats if not _each(seat)]
-
-    def _keep(self, *, saved: bool = False) -> None:
-        """Put the samples so far into the cases; and into the journal, where there are enough to go on with."""
-        after = pressure.snapshot()
-        stalled = self._before.stalled_share(after)
-        for seat in [*self.seats, *self._controls, *self.scouts]:
-            if seat.samples and seat.stands:
-                seat.forget(TRIAL)
-                launch = seat.launch(1, stalled, after.load)
-                seat.case["launches"] = []
-                if saved:
-                    self.session.save_launch(seat.case, launch)
-                else:
-                    seat.case["launches"] = [launch]
-            if saved:
-                self.session.save_case(seat.case)
-
-    def _release(self, seats: Iterable[Seat]) -> None:
-        seats = list(seats)
-        workers = {seat.worker for seat in seats if seat.worker is not None}
-        for worker in workers:
-            worker.quit()
-        for worker in workers:
-            self.session.release(worker)
-        for seat in seats:
-            seat.alive = False
+    settings, dataset = session.settings, session.dataset
+    base = base_codec(session)
+    codecs = candidates(session, base)
+    session.tell("open", 1, 1, dataset.headline())
+    if before is not None:
+        adopt(session, before)
+    elif session.journal is not None:
+        session.journal.stage("codecs", session.record["codecs"])
+    media = settings.media or (_MEDIUM[dataset.kind],)
+    local = [medium for medium in media if medium in ONE_END] or [_MEDIUM[dataset.kind]]
+    first, later = in_order(session, codecs, base)
+    part = session.part(
+        settings.share
+        or weighed_share(session)
+        or fitting_share(session, base, len(first) * len(grains_of(session)))
+    )
+    note_weighing(session, codecs, part.share)
+    races = [Measurement(session, base, part, medium, asked=medium in media) for medium in local]
+    try:
+        measure_local(session, races, first, later, streams=not set(media) <= set(local))
+        if streams := [medium for medium in media if medium not in ONE_END]:
+            measure_streams(session, races[0], base, part, streams)
+        measure_rest(session, races, part)
+    finally:
+        for race in races:
+            race.finish()
 
 
-def column_read(session: Session) -> str:
-    """Returns the part of a table that is read alone, for the use ``random``: the column in the middle; empty for documents."""
+def measure_local(
+    session: Session,
+    races: Sequence[Measurement],
+    first: Sequence[Codec],
+    later: Sequence[Codec],
+    *,
+    streams: bool,
+) -> None:
+    """Measures on media with one end: a pass of what people use, the first answer, the others, rounds."""
+    end_s = session.limit_s(SHARES["streams"]) if streams else last_s(session)
+    grains = grains_of(session)
+    for race in races:
+        race.first_pass(
+            first, grains if race.medium == "memory" else ("whole",), session.limit_s(SHARES["pass"])
+        )
+    session.record["noise"]["timer_floor_ns"] = next(
+        (seat.floor_ns() for race in races for seat in race.seats if seat.alive), None
+    )
+    session.wait_for_hash()
+    races[0].answer()
+    for number, race in enumerate(races):
+        left_s = (end_s - session.elapsed_s) / (len(races) - number)
+        ends_s = session.elapsed_s + left_s
+        race.others(later, session.elapsed_s + SHARES["others"] * left_s)
+        if not streams or race.medium in (session.settings.media or ()):
+            race.control(session.elapsed_s + 0.5 * (ends_s - session.elapsed_s))
+        race.rounds(ends_s)
+        mark_unmeasured(race)
+    if session.elapsed_s < last_s(session) - END_S:
+        session.verdict("rounds", "measured")
+
+
+def last_s(session: Session) -> float:
+    """Returns when the last sample ends, in elapsed seconds of the run: figures and reports take time too."""
+    return session.limit_s(1 - END_SHARE) - END_S
+
+
+def measure_streams(
+    session: Session, race: Measurement, base: Codec, part: Part, media: Sequence[str]
+) -> None:
+    """Measures the best few on media with two ends, which are too slow to try everything on."""
+    from tare.measure.stages.stream import weigh_streams
+
+    ranked = sorted((seat for seat in race.seats if seat.samples), key=lambda seat: seat.distance)
+    chosen = [seat.codec for seat in ranked]
+    if not session.settings.codecs:
+        chosen = keep_base(chosen, base, _STREAMED)
+    race.finish()
+    ends_s = last_s(session)
+    for index, medium in enumerate(media):
+        contenders = contenders_on(session, medium, chosen, part)
+        until_s = session.elapsed_s + (ends_s - session.elapsed_s) / (len(media) - index)
+        if contenders:
+            weigh_streams(session, contenders, base, part, until_s=min(until_s, _UNLIMITED_S), launches=3)
+    if race.medium not in (session.settings.media or ()):
+        show_on(session, media, [*race.seats, *race.scouts])
+    session.verdict("rounds", "measured")
+
+
+def measure_rest(session: Session, races: Sequence[Measurement], part: Part) -> None:
+    """What the answer does not need, in the time that remains: probes of values; with ``deep`` peaks of memory and growth."""
+    seats = [seat for race in races for seat in race.seats]
+    probed = [
+        seat.codec for seat in sorted(seats, key=lambda one: one.distance) if seat.case["status"] in _PROBED
+    ]
+    measure_fidelity(session, probed, last_s(session) + END_S / 4, seats)
+    if not session.settings.deep:
+        return
+    contenders = [
+        Contender(seat.codec, seat.case) for seat in seats if seat.case["status"] in ("ok", "lossy")
+    ]
+    for race in races:
+        race.finish()
+    measure_memory(session, contenders, part, session.limit_s(SHARES["memory"]))
+    measure_growth(session, contenders, session.limit_s(1.0), part.share)
+
+
+def in_order(session: Session, codecs: Sequence[Codec], base: Codec) -> tuple[list[Codec], list[Codec]]:
+    """The codecs of the first pass, likeliest first, and those after it: all that were named are in the first."""
+    if session.settings.codecs:
+        return list(codecs), []
+    from tare.codec.shortlist import shortlist
+
     dataset = session.dataset
-    if dataset.kind != "table" or not dataset.value.num_columns:
-        return ""
-    names = dataset.value.column_names
-    return f"column:{names[len(names) // 2]}"
+    ids = shortlist(
+        dataset.kind,
+        sequence=dataset.kind == "document" and isinstance(dataset.value, list),
+        source_format=dataset.format.id if dataset.format is not None else None,
+    )
+    common = {id: place for place, id in enumerate(ids)}
+    first = sorted((codec for codec in codecs if str(codec) in common), key=lambda codec: common[str(codec)])
+    if base not in first:
+        first.append(base)
+    return first, [codec for codec in codecs if codec not in first]
 
 
-class _Copy(Seat):
-    """Copying the base's encoded bytes: no reading of values is faster."""
-
-    def __init__(self, session: Session, case: dict[str, Any], base: Codec, part: Part) -> None:
-        super().__init__(session, case, base, part)
-        self.operations = ("copy",)
-
-    def ready(self, *, verify: bool = False) -> None:
-        """Has the base encode; nothing is decoded or compared."""
-        try:
-            self.prepare(cold=False)
-            self.case["status"] = "ok"
-        except WorkerError as error:
-            self.lose(error)
+def grains_of(session: Session) -> tuple[str, ...]:
+    """What one call is given: the whole, and of lines of JSON each line, as a message is one line."""
+    dataset = session.dataset
+    lines = dataset.format is not None and dataset.format.id == "ndjson" and isinstance(dataset.value, list)
+    return ("each", "whole") if lines and dataset.items > 1 else ("whole",)
 
 
-def _rounds_kept(case: dict[str, Any]) -> int:
-    """Rounds of a case that an interrupted run left."""
-    counts = [len(columns["round"]) for launch in case["launches"] for columns in launch["samples"].values()]
-    return min(counts, default=0)
+def mark_unmeasured(race: Measurement) -> None:
+    """Says of those that were tried on the small part only what they would take on the whole, and why not more is known."""
+    for scout in race.scouts:
+        case = scout.case
+        if case["status"] not in ("ok", "lossy"):
+            continue
+        scale = race.part.bytes_memory / max(1, scout.part.bytes_memory)
+        times = {operation: least_ns(scout, operation) for operation in scout.operations}
+        if any(time is None for time in times.values()):
+            case.update(status="pending", reason=NOT_REACHED)
+            continue
+        case["verdict_at_screening"] = case["status"]
+        case["predicted"] = {
+            "size": race.part.label,
+            "bytes": round(case["bytes"] * scale),
+            "ops": {operation: round((time or 0.0) * scale) for operation, time in times.items()},
+        }
+        case["status"] = "screened"
+        case["reason"] = f"{scout.distance:.3g} times the best, on a small part of the data"
 
 
-def _each(seat: Seat) -> bool:
-    return bool(seat.case["labels"].get("grain") == "each")
+def contenders_on(session: Session, medium: str, chosen: Sequence[Codec], part: Part) -> list[Contender]:
+    """The codecs that can be weighed on a medium; the others have a row there with the reason."""
+    from tare.measure.supports import not_on
+
+    found = []
+    for codec in chosen:
+        case = session.case(str(codec), part, "weigh", medium=medium)
+        if reason := not_on(codec, medium):
+            case.update(status="n/a", reason=reason)
+            session.save_case(case)
+        else:
+            found.append(Contender(codec, case))
+    return found
+
+
+def adopt(session: Session, before: dict[str, Any]) -> None:
+    """Take over the finished cases of an interrupted run; say what is measured again, and why."""
+    from tare.measure.resume import reusable
+
+    found = reusable(before, session.record)
+    # Screening is done again: it chooses, and its workers go on with what follows.
+    found.cases = {key: case for key, case in found.cases.items() if case.get("stage") in ("weigh", "growth")}
+    session.adopted = dict(found.cases)
+    session.record["resumed"] = {"used": 0, "lines": found.lines()}
+    if not found.reasons and before.get("weighing"):
+        session.record["weighing"] = before["weighing"]
+    if session.journal is not None:
+        # What is taken over is on the disk before the old journal of the same name goes.
+        session.journal.head({**session.record, "cases": list(session.adopted.values())})
+    for line in found.lines():
+        session.tell("open", 1, 1, line)
+
+
+def weighed_before(session: Session, codecs: Sequence[Codec]) -> list[Codec]:
+    """The codecs that an interrupted run had begun to weigh."""
+    weighed = {case["labels"]["codec"] for case in session.adopted.values() if case["stage"] == "weigh"}
+    weighed |= set((session.record.get("weighing") or {}).get("codecs") or ())
+    return [codec for codec in codecs if str(codec) in weighed]
+
+
+def weighed_share(session: Session) -> float | None:
+    """The share of the data that an interrupted run weighed, or had begun to; None if there is none."""
+    begun = (session.record.get("weighing") or {}).get("share")
+    shares = [float(case["labels"]["size"]) for case in session.adopted.values() if case["stage"] == "weigh"]
+    return max(shares, default=begun)
+
+
+def note_weighing(session: Session, chosen: Sequence[Codec], share: float) -> None:
+    """Write down what is weighed before it is: a run that goes on with an interrupted one weighs the same."""
+    session.record["weighing"] = {"share": share, "codecs": [str(codec) for codec in chosen]}
+    if session.journal is not None:
+        session.journal.stage("weighing", session.record["weighing"])
+
+
+def keep_base(chosen: list[Codec], base: Codec, most: int) -> list[Codec]:
+    """The best few, the base among them."""
+    kept = chosen[:most]
+    return kept if base in kept or base not in chosen else [*kept[:-1], base]
+
+
+def show_on(session: Session, media: Sequence[str], seats: Sequence[Seat]) -> None:
+    """Show what became of each screened codec on the media that were asked for, and on no other.
+
+    Screening takes a file or memory in place of a medium with two ends. Its times are not
+    the medium's, so they go; what they were good for, the choice, stays with its reason.
+    """
+    for seat in seats:
+        if seat.case["labels"]["medium"] in media:
+            continue
+        session.drop(seat.case)
+        for medium in media:
+            session.screened_on(medium, seat.case)
+
+
+def base_codec(session: Session) -> Codec:
+    """The codec all ratios refer to."""
+    from tare.codec import Codec
+
+    session.base = Codec.parse(session.settings.base or _BASE[session.dataset.kind])
+    session.record["base"] = str(session.base)
+    return session.base
+
+
+def candidates(session: Session, base: Codec) -> list[Codec]:
+    """The codecs to screen: those asked for, else every installed one; the base is always among them.
+
+    What workers of other languages take to say what they have is no part of the time that was given.
+
+    Raises:
+        UsageError: A codec id does not exist, or nothing is left.
+        Stopped: The user asked to stop while workers were asked what they have.
+    """
+    from tare.measure.supports import tried
+
+    settings = session.settings
+    began_s = time.monotonic()
+    found, left_out = tried(settings, session.dataset, session.check)
+    if settings.codecs or settings.exclude:
+        # One that does not answer is waited for as long as a slow one may take; the others' time is theirs.
+        asked_s = time.monotonic() - began_s
+        session.started_at += asked_s
+        session.record["asked_s"] = round(asked_s, 3)
+    if left_out:
+        session.record["left_out"] = left_out
+    asked = base in found
+    if not asked:
+        found.insert(0, base)
+    session.record["codecs"] = {
+        str(codec): describe(codec, settings.threads, settings.workers) for codec in found
+    }
+    if not asked:
+        # It is measured for the ratios, and is no answer to a question about others.
+        session.record["codecs"][str(base)]["asked"] = False
+    if not found:
+        raise UsageError("no codec is left to measure: give --codec, or fewer --not")
+    return found

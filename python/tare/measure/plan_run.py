@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 from tare.errors import TareError, UsageError
 from tare.measure import pressure
 from tare.measure.analysis import GROUP_LABELS
+from tare.measure.describing import describe
 from tare.measure.foreign import Foreign, inventory, language_of
 from tare.measure.limits import available_bytes, load_bytes
 from tare.measure.named_data import nominal_bytes
 from tare.measure.plan_resume import Earlier, data_key, has_ended, take
 from tare.measure.planning import linked, narrowed
 from tare.measure.rounds import launch_seats, run_rounds
-from tare.measure.run import describe, finish, note_time, open_session, start_record
+from tare.measure.run import finish, note_time, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Session, Stopped, Wiring
 from tare.measure.settings import Settings

@@ -19,6 +19,7 @@ from tare.fidelity.comparison import column_of
 from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
+from tare.measure.outcome import fail, judge_verify
 from tare.measure.own_word import Given, held
 from tare.measure.readings import OURS, believable, clock_fault, cpu_ns_of, queued_ns_of
 from tare.measure.told import Told, around_ns, far_short
@@ -32,12 +33,11 @@ if TYPE_CHECKING:
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
 
-__all__ = ["TARGET_NS", "WARM_MS", "Seat", "calls_ns", "fail", "judge_verify", "level", "threads_of"]
+__all__ = ["TARGET_NS", "WARM_MS", "Seat", "calls_ns", "level", "threads_of"]
 
 TARGET_NS = 2_000_000
 """A sample is a batch of calls calibrated to this long, in nanoseconds."""
 
-_STATUS_OF = {"timeout": "timeout", "killed": "killed", "refused": "refused", "encode": "refused"}
 _ONE_WAY_IN_MEMORY = frozenset({"node", "java", "mono", "rust"})
 _SLOWEST = 20
 # The first call is up to several times slower than the rest.
@@ -83,46 +83,6 @@ def calls_ns(columns: dict[str, list[int]]) -> list[float]:
         cpu = sum(columns[name][index] for name in names)
         calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
     return calls
-
-
-def fail(case: dict[str, Any], error: WorkerError) -> None:
-    """Write a worker's error into the case: status and a reason in words."""
-    status = _STATUS_OF.get(error.type, "error")
-    if error.type in ("Unsupported", "EncodeError") and error.phase == "encode":
-        status = "refused"
-    where = f"{error.phase}: " if error.phase and error.phase != "protocol" else ""
-    case["status"] = status
-    case["reason"] = f"{where}{error}"[:400]
-    if error.log_tail and status in ("killed", "error"):
-        case["note"] = error.log_tail.strip().splitlines()[-1][:200] if error.log_tail.strip() else ""
-
-
-def judge_verify(case: dict[str, Any], verify: dict[str, Any], part: Part) -> None:
-    """Set the case's status from what the worker's comparison found."""
-    case["verify"] = verify
-    # What a call gave counts: a None in place of the value is nothing, not one changed document.
-    came = min(verify.get("items_out") or 0, case.get("items", part.items) or 0)
-    first = verify["changes"][0] if verify.get("changes") else {}
-    if not came and part.items:
-        unit = "rows" if part.kind == "table" else "documents"
-        case["status"] = "unproven"
-        case["reason"] = f"no data came back (0 of {part.items} {unit})"
-    elif first.get("path") == "(whole)" and came < part.items and not _is_column(first, part):
-        # A generator, a view, a handle: a promise of data, whose time is not that of decoding.
-        case["status"] = "unproven"
-        case["reason"] = f"something else than the data came back: {first.get('out', '')}"[:200]
-    elif verify["verdict"] in ("same", "type"):
-        case["status"], case["reason"] = "ok", ""
-    else:
-        where = f" at {first['path']}" if first.get("path") else ""
-        case["status"] = "lossy"
-        told = f"; its worker said {verify['told']}" if "told" in verify else ""
-        case["reason"] = f"changed silently{where}{told}"
-
-
-def _is_column(change: dict[str, Any], part: Part) -> bool:
-    """Whether a change at ``(whole)`` is of a column that has this name."""
-    return part.kind == "table" and change.get("side") == ""
 
 
 class Seat:

@@ -377,6 +377,7 @@ def _head(kind: str, seed: int, partial: float | None, base: str) -> dict[str, A
         "tare": "0.1.0",
         "command": "tare measure flights.csv",
         "plan": {"name": "default", "base": base, "plan": 1},
+        "settings": {"profile": "cache"} if table else {},
         "seed": seed,
         "elapsed_s": 48.2,
         "interrupted": False,

@@ -14,12 +14,11 @@ import pytest
 from tare import measure
 from tare.codec import Codec
 from tare.errors import UsageError
-from tare.measure import pipeline
 from tare.measure.estimate import Uses, least_ns
-from tare.measure.run import mark_unmeasured
+from tare.measure.pipeline import mark_unmeasured
 from tare.measure.session import Control, Event, Part
 from tare.measure.settings import Settings
-from tare.measure.stages import fit
+from tare.measure.stages import fit, measurement
 from tare.measure.stages.fit import fitting_share
 from tare.measure.stages.rounds import sample_rounds
 from tare.measure.stages.trials import NOT_REACHED, Trials
@@ -265,7 +264,7 @@ def test_what_was_tried_on_a_small_part_is_predicted_for_the_whole():
 
 def test_large_data_are_tried_on_a_part_first(monkeypatch):
     """Further codecs: those near the best on the part are measured on the whole, the others keep what it predicts."""
-    monkeypatch.setattr(pipeline, "_SMALL_BYTES", {"document": 1 << 14, "table": 1 << 14})
+    monkeypatch.setattr(measurement, "_SMALL_BYTES", {"document": 1 << 14, "table": 1 << 14})
     result = measure.run(DOCUMENT, time_s=12, exclude=("bson", "avro", "fory"))
     stages = {case["labels"]["codec"]: case["stage"] for case in result.cases if "twin" not in case["labels"]}
     assert stages["json:orjson"] == "weigh"

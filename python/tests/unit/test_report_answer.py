@@ -176,7 +176,7 @@ def test_what_is_not_sure_is_said_in_words(records):
     record = made(planted=pair, launch_sd=0.005, noise_sd=0.005)
     assert record["derived"]["headline"]["confidence"] == "close"
     assert re.search(
-        r"Close: ORC \(zstd\) costs [\d.]+ % more in all", " ".join(terminal.render(record).split())
+        r"Close: (ORC|Parquet) \(zstd\) costs [\d.]+ % more in all", " ".join(terminal.render(record).split())
     )
     assert "Can't tell whether it is the best: " in terminal.render(records["noisy"])
     assert "Close" not in terminal.render(records["table"])

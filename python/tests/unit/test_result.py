@@ -155,7 +155,7 @@ def test_route_carries_threads_and_framing_of_its_case() -> None:
 def test_no_route_says_why() -> None:
     """Where nothing qualifies, asking for the route tells the sentence."""
     nothing = Result({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})
-    with pytest.raises(UsageError, match="No codec fits cache"):
+    with pytest.raises(UsageError, match="No codec fits keep"):
         _ = nothing.best
 
 
@@ -238,7 +238,7 @@ def test_a_notebook_shows_the_verdict_and_the_table() -> None:
 def test_a_result_without_figures_can_be_shown() -> None:
     """It says that there is no verdict."""
     nothing = Result({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})
-    assert "No codec fits cache" in nothing._repr_html_() + str(nothing)
+    assert "No codec fits keep" in nothing._repr_html_() + str(nothing)
     assert nothing.to_pandas().empty
     assert str(Result({"cases": []})) is not None
 

@@ -21,11 +21,12 @@ from tare.errors import MissingLibrary, UsageError, WorkerError
 from tare.measure import session as sessions
 from tare.measure.derive import derive
 from tare.measure.driver import Worker
-from tare.measure.pipeline import Measurement
-from tare.measure.run import keep_base, kind_given, open_session, start_record
+from tare.measure.pipeline import keep_base
+from tare.measure.run import kind_given, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Control, Event, Part, Wiring, memory_limit_bytes
 from tare.measure.settings import Settings
+from tare.measure.stages.measurement import Measurement
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 TABLE = pa.table(

@@ -12,6 +12,7 @@ import pytest
 from tare import measure
 from tare.measure import driver, seat
 from tare.measure.batches import long_enough
+from tare.measure.plan import Plan
 
 DOCUMENT = [{"id": n, "name": f"name {n % 97}", "lines": [n / 7] * (n % 5)} for n in range(2000)]
 BASE = "json:orjson"
@@ -54,7 +55,10 @@ def test_what_a_workers_heap_has_seen_is_the_same_for_base_and_twin(
     monkeypatch.setattr(seat, "long_enough", counted_once)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(driver, "Worker", Watched)
-    result = measure.run(DOCUMENT, codecs=[BASE, "json:stdlib"], base=BASE, time_s=12)
+    block = {"dataset": ["d"], "codec": [BASE, "json:stdlib"], "medium": ["memory"]}
+    few = {"launches": 2, "rounds": 2}
+    plan = {"plan": 1, "name": "twin", "statistics": few, "block": [block]}
+    result = measure.run(DOCUMENT, plan=Plan.from_dict(plan), base=BASE)
     launches: dict[int, dict[str, Counter[tuple[str, str, str]]]] = defaultdict(dict)
     for case in result.record["cases"]:
         labels = case["labels"]

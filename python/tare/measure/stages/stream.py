@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure import pressure
+from tare.measure.outcome import judge_verify
 from tare.measure.readings import believable
 from tare.measure.rounds import launch_seats, run_rounds
-from tare.measure.seat import TARGET_NS, Seat, judge_verify, level
+from tare.measure.seat import TARGET_NS, Seat, level
 from tare.measure.stages.fit import LAUNCHES, QUICK_LAUNCHES
 from tare.measure.stages.weigh import twin_case
 

@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
-from tare.measure.seat import fail
+from tare.measure.outcome import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

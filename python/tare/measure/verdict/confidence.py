@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tare.codec.shortlist import is_listed
 from tare.codec.titles import title_of
 from tare.measure.analysis import Analysis
 from tare.measure.cost import Costed, timed_share
@@ -14,7 +15,7 @@ from tare.measure.mains import TOTAL
 from tare.measure.statistics import Array
 from tare.measure.verdict import text
 from tare.measure.verdict.choice import Choice
-from tare.measure.verdict.negligible import WORTH, is_common
+from tare.measure.verdict.negligible import WORTH
 from tare.measure.verdict.text import CANNOT_TELL, CLEAR, CLOSE
 
 __all__ = ["FEW_SAMPLES", "Confidence", "confidence_of"]
@@ -75,7 +76,7 @@ def confidence_of(best: Costed, choice: Choice, costs: Costs, analysis: Analysis
     times = _times_least(own_draws, [draws for _, draws in costs.values()])
     near_best, likely = float(np.mean(times <= WORTH)), float(np.mean(times <= NEAR))
     floor = max(analysis.floor(one.key, TOTAL) * timed_share(one, choice.profile) for one in choice.several)
-    missing = [codec for codec in choice.unmeasured if is_common(codec, choice.source_format)]
+    missing = [codec for codec in choice.unmeasured if is_listed(codec)]
     alone = not others and bool(choice.waiting)
     apart = ratio is None or ratio >= max(WORTH, 1 + floor)
     rivals = _rivals(own, own_draws, others, max(NEAR, 1 + floor))

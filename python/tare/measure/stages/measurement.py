@@ -1,0 +1,278 @@
+"""The codecs of a run on one medium: tried once, then sampled in rounds.
+
+Codecs of one library share a process, kept for all its rounds. Method: docs/guides/how-tare-measures.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import WorkerError
+from tare.measure import pressure
+from tare.measure.estimate import Uses, rounds_of
+from tare.measure.seat import Seat
+from tare.measure.stages.rounds import FEW, sample_rounds
+from tare.measure.stages.trials import TRIAL, Trials
+from tare.measure.stages.weigh import twin_case
+from tare.measure.subsets import refusal
+
+if TYPE_CHECKING:
+    from tare.codec import Codec
+    from tare.measure.session import Part, Session
+
+__all__ = ["Measurement"]
+
+# Below so many bytes in memory a small part of the data would take as long as all of it.
+_SMALL_BYTES = {"table": 4 << 20, "document": 1 << 20}
+# Times over the best that a codec may cost on the small part to be measured on the whole.
+_PROMISING = 2.5
+_KEPT_EVERY_S = 5.0
+"""Seconds after which the rounds so far go into the journal."""
+# When the first answer is due, though the pass is not over: after this, and a share of the limit.
+_ANSWER_S, _ANSWER_SHARE, _FEWEST = 1.5, 0.2, 4
+_UNLIMITED_S = 60.0
+_MEASURED = ("ok", "lossy", "unproven")
+
+
+class Measurement:
+    """The codecs of a run on one medium: tried once, then sampled in rounds.
+
+    Args:
+        session: The run.
+        base: Base codec of the ratios.
+        part: The data they are measured on.
+        medium: ``memory``, ``file`` or ``store``.
+        asked: Whether it was asked for; else it stands in for media with two ends, which are too slow to try
+            everything on.
+    """
+
+    def __init__(self, session: Session, base: Codec, part: Part, medium: str, *, asked: bool = True) -> None:
+        self.session, self.base, self.part, self.medium = session, base, part, medium
+        self._stage = "weigh" if asked else "screen"
+        self.uses = Uses(session)
+        self.seats: list[Seat] = []
+        self.scouts: list[Seat] = []
+        self._controls: list[Seat] = []
+        self._rounds = 0
+        self._answered = False
+        self._common: set[Seat] = set()
+        self._column = column_read(session) if medium == "file" else ""
+        self._before = pressure.snapshot()
+
+    def first_pass(self, codecs: Sequence[Codec], grains: Sequence[str], until_s: float) -> None:
+        """Writes and reads each codec twice, the likeliest first, and compares what came back.
+
+        Args:
+            codecs: What people use, or what the user named.
+            grains: ``whole``, and ``each`` for one call a document.
+            until_s: Elapsed seconds of the run after which no further codec begins, but the base and those named.
+        """
+        wanted = [(codec, grain) for grain in grains for codec in codecs]
+        # A sequence of documents is no document.
+        wanted = [(codec, grain) for codec, grain in wanted if grain == "whole" or not codec.format.sequence]
+        seats = [self._seat(codec, self.part, self._stage, grain) for codec, grain in wanted]
+        self._common = set(seats)
+        self._try(seats, self.part, until_s)
+        self._keep()
+
+    def answer(self) -> None:
+        """Gives the first answer, of what was tried so far."""
+        self._answered = True
+        self._keep()
+        self.session.verdict("pass", "first answer")
+
+    def others(self, codecs: Sequence[Codec], until_s: float) -> None:
+        """Tries further codecs: on a small part first, where the whole is large, and the promising ones on the whole.
+
+        Args:
+            codecs: Codecs, the likeliest first.
+            until_s: Elapsed seconds of the run at which it should end.
+        """
+        session = self.session
+        small = self.small_part()
+        if not codecs:
+            return
+        if small is self.part:
+            self._try([self._seat(codec, small, "weigh") for codec in codecs], small, until_s)
+            self._keep()
+            return
+        base = next((one for one in self.seats if one.codec == self.base and not _each(one)), None)
+        scouts = [self._seat(codec, small, "screen") for codec in (self.base, *codecs)]
+        now_s = session.elapsed_s
+        self._try(scouts, small, now_s + 0.6 * (until_s - now_s), into=self.scouts)
+        tried = [scout for scout in scouts[1:] if scout.case["status"] in ("ok", "lossy")]
+        if base is not None and base.samples and scouts[0].samples:
+            predicted = self.uses.predicted(tried, (scouts[0], base), self._plain())
+        else:
+            predicted = dict.fromkeys(tried, 1.0)
+        session.drop(scouts[0].case)  # it was asked for the others' sake
+        self.scouts.remove(scouts[0])
+        for scout in tried:
+            scout.distance = predicted[scout]
+        promising = [
+            scout for scout in sorted(tried, key=predicted.__getitem__) if predicted[scout] <= _PROMISING
+        ]
+        self._release(self.scouts)
+        seats = [self._seat(scout.codec, self.part, "weigh") for scout in promising]
+        self._try(seats, self.part, until_s)
+        for scout in promising:
+            seat = next(one for one in seats if one.codec == scout.codec)
+            if seat.case["status"] == "pending":  # the small part is all that is known of it
+                session.drop(seat.case)
+                self.seats.remove(seat)
+            else:
+                session.drop(scout.case)
+                self.scouts.remove(scout)
+        self._keep()
+
+    def control(self, until_s: float) -> None:
+        """Adds the base once more in a process of its own, which shows what is noise, and the copying of its bytes."""
+        session = self.session
+        case = self._case(self.base, self.part, "weigh", "whole")
+        if case["status"] not in _MEASURED or session.elapsed_s > until_s:
+            return
+        twin = Seat(session, twin_case(session, case, self.base, self.part), self.base, self.part)
+        copy = _Copy(session, session.case("copy", self.part, "weigh"), self.base, self.part)
+        copy.case["bytes"] = case.get("bytes")
+        self._try([twin, copy], self.part, until_s, into=self._controls)
+        self._keep()
+
+    def rounds(self, until_s: float) -> None:
+        """Samples all seats in turn, those near the best more often, until their figures are narrow or the time is up."""
+        seats = [*self.seats, *self._controls]
+        session = self.session
+        for worker in {seat.worker for seat in seats if seat.worker is not None and seat.worker.alive}:
+            session.settle(worker)
+
+        kept_s = math.inf
+
+        def near() -> set[Seat]:
+            nonlocal kept_s
+            close = self._near(seats)
+            first = kept_s == math.inf and all(rounds_of(seat) >= FEW for seat in close if seat.alive)
+            if first or session.elapsed_s - kept_s > _KEPT_EVERY_S:
+                self._keep(saved=True)
+                kept_s = session.elapsed_s
+            return close
+
+        try:
+            self._rounds = sample_rounds(
+                session, seats, near, self._common, first=self._rounds, until_s=until_s
+            )
+        finally:
+            self._keep(saved=True)
+
+    def finish(self) -> None:
+        """Ends every worker."""
+        self._release([*self.seats, *self._controls, *self.scouts])
+
+    def small_part(self) -> Part:
+        """Returns the part that further codecs are tried on first: the whole where that is small."""
+        least = _SMALL_BYTES[self.part.kind]
+        if self.part.bytes_memory <= 2 * least:
+            return self.part
+        return self.session.part(float(f"{self.part.share * least / self.part.bytes_memory:.2g}"))
+
+    # --- private ----------------------------------------------------------------
+
+    def _case(self, codec: Codec, part: Part, stage: str, grain: str) -> dict[str, Any]:
+        labels = {"grain": grain} if grain != "whole" else {}
+        medium = "memory" if grain == "each" else self.medium
+        return self.session.case(str(codec), part, stage, medium=medium, **labels)
+
+    def _seat(self, codec: Codec, part: Part, stage: str, grain: str = "whole") -> Seat:
+        seat = Seat(self.session, self._case(codec, part, stage, grain), codec, part)
+        if stage == "weigh" and self._column and not seat.language and not refusal(codec, self._column):
+            seat.part_read = self._column
+            seat.operations += ("subset",)
+        return seat
+
+    def _try(self, seats: Sequence[Seat], part: Part, until_s: float, into: list[Seat] | None = None) -> None:
+        """Try the seats that an interrupted run has not finished; all of them join the others."""
+        due = [seat for seat in seats if _rounds_kept(seat.case) < FEW]
+        known = self.seats if into is None else into
+        known += due
+
+        def tell(done: int, seat: Seat) -> None:
+            self.session.tell("pass", done, len(due), str(seat.codec))
+            if not self._answered and self._is_answer_due():
+                self.answer()
+
+        Trials(self.session, due, part).run(until_s, last=True, on_done=tell)
+
+    def _is_answer_due(self) -> bool:
+        limit_s = self.session.settings.limit_s or _UNLIMITED_S
+        timed = sum(bool(seat.samples) for seat in self.seats)
+        return timed >= _FEWEST and self.session.elapsed_s > _ANSWER_S + _ANSWER_SHARE * limit_s
+
+    def _near(self, seats: Sequence[Seat]) -> set[Seat]:
+        """Those that may be the best of some use, and the base with its controls."""
+        for each in (False, True):
+            self.uses.measure_distances(one for one in self.seats if one.samples and _each(one) == each)
+        return {seat for seat in seats if seat.codec == self.base or seat.distance <= _PROMISING}
+
+    def _plain(self) -> list[Seat]:
+        return [seat for seat in self.seats if not _each(seat)]
+
+    def _keep(self, *, saved: bool = False) -> None:
+        """Put the samples so far into the cases; and into the journal, where there are enough to go on with."""
+        after = pressure.snapshot()
+        stalled = self._before.stalled_share(after)
+        for seat in [*self.seats, *self._controls, *self.scouts]:
+            if seat.samples and seat.stands:
+                seat.forget(TRIAL)
+                launch = seat.launch(1, stalled, after.load)
+                seat.case["launches"] = []
+                if saved:
+                    self.session.save_launch(seat.case, launch)
+                else:
+                    seat.case["launches"] = [launch]
+            if saved:
+                self.session.save_case(seat.case)
+
+    def _release(self, seats: Iterable[Seat]) -> None:
+        seats = list(seats)
+        workers = {seat.worker for seat in seats if seat.worker is not None}
+        for worker in workers:
+            worker.quit()
+        for worker in workers:
+            self.session.release(worker)
+        for seat in seats:
+            seat.alive = False
+
+
+def column_read(session: Session) -> str:
+    """Returns the part of a table that is read alone, for the use ``random``: the column in the middle; empty for documents."""
+    dataset = session.dataset
+    if dataset.kind != "table" or not dataset.value.num_columns:
+        return ""
+    names = dataset.value.column_names
+    return f"column:{names[len(names) // 2]}"
+
+
+class _Copy(Seat):
+    """Copying the base's encoded bytes: no reading of values is faster."""
+
+    def __init__(self, session: Session, case: dict[str, Any], base: Codec, part: Part) -> None:
+        super().__init__(session, case, base, part)
+        self.operations = ("copy",)
+
+    def ready(self, *, verify: bool = False) -> None:
+        """Has the base encode; nothing is decoded or compared."""
+        try:
+            self.prepare(cold=False)
+            self.case["status"] = "ok"
+        except WorkerError as error:
+            self.lose(error)
+
+
+def _rounds_kept(case: dict[str, Any]) -> int:
+    """Rounds of a case that an interrupted run left."""
+    counts = [len(columns["round"]) for launch in case["launches"] for columns in launch["samples"].values()]
+    return min(counts, default=0)
+
+
+def _each(seat: Seat) -> bool:
+    return bool(seat.case["labels"].get("grain") == "each")
