@@ -247,7 +247,7 @@ def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: P
     assert list(tmp_path.glob("tare-run-*")), "copies of the user's data"
     journal = Path(f"{out}l")
     assert b'"launch"' in journal.read_bytes()
-    assert "json:orjson" in _run(tmp_path, "report", str(journal))
+    assert "JSON (orjson)" in _run(tmp_path, "report", str(journal))
 
     # The journal that is resumed goes only when the new one of its name holds what was taken over.
     again, _ = _start(tmp_path, *codecs, "--time", "60s", "--resume", str(journal))
