@@ -370,8 +370,9 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
         # The table and Markdown hold it themselves.
         for line in (result.record.get("left_out") or ()) if options["as_json"] or options["as_csv"] else ():
             click.echo(f"note    left out: {clean(line, 1000)}", err=True)
-        if more := unsaid(options):
-            click.echo(f"note    {more}", err=True)
+        for more in (not_installed(result.record, options), unsaid(options)):
+            if more:
+                click.echo(f"note    {more}", err=True)
         if waited := asked(result.record):
             click.echo(f"note    {waited}", err=True)
         if late := overrun(result.record):
@@ -440,6 +441,17 @@ def unsaid(options: dict[str, Any]) -> str:
     if any(options[name] for name in ("plan", "codecs", "like", "quiet")):
         return ""
     return others(chosen_workers(options["workers"]))
+
+
+def not_installed(record: dict[str, Any], options: dict[str, Any]) -> str:
+    """Which libraries that people use for such data are not installed, and what installs them; else empty."""
+    from tare.codec.shortlist import missing
+
+    kind = (record.get("dataset") or {}).get("kind")
+    if kind is None or any(options[name] for name in ("plan", "codecs", "like", "quiet")):
+        return ""
+    names, command = missing(kind)
+    return f"not measured, as they are not installed: {', '.join(names)}; {command}" if names else ""
 
 
 def settings_of(options: dict[str, Any]) -> Any:

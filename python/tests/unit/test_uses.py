@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tare import formats
+from tare.cli.measure import not_installed
 from tare.codec import Codec, candidates
 from tare.codec.shortlist import beside, is_common, missing, shortlist
 from tare.dataset import Dataset, open_dataset
@@ -120,6 +121,19 @@ def test_missing_libraries_are_named_with_one_command(monkeypatch):
     names, command = missing("table")
     assert names == ["polars", "duckdb"]
     assert command == "pip install polars duckdb"
+
+
+def test_a_run_says_what_people_use_and_is_not_installed(monkeypatch):
+    """In one line, with the command; nothing where codecs were chosen, or all are there."""
+    options = dict.fromkeys(("plan", "codecs", "like", "quiet"))
+    record = {"dataset": {"kind": "table"}}
+    library = type(Codec.parse("parquet:polars").library)
+    monkeypatch.setattr(library, "installed", property(lambda self: self.name != "polars"))
+    said = not_installed(record, options)
+    assert said == "not measured, as they are not installed: polars; pip install polars"
+    assert not_installed(record, {**options, "codecs": ("json",)}) == ""
+    monkeypatch.setattr(library, "installed", property(lambda self: True))
+    assert not_installed(record, options) == ""
 
 
 @pytest.mark.parametrize(
