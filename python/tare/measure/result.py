@@ -74,9 +74,9 @@ class Best(Route):
         text: Route id.
         recommendation: What recommends it.
 
-    >>> best = Best("arrow:pyarrow@file", recommendation=Recommendation("cache", p_best=0.97))
+    >>> best = Best("arrow:pyarrow@file", recommendation=Recommendation("cache", detail={"confidence": "clear"}))
     >>> str(best), str(best.codec), best.confidence
-    ('arrow:pyarrow@file', 'arrow:pyarrow', 0.97)
+    ('arrow:pyarrow@file', 'arrow:pyarrow', 'clear')
     """
 
     __slots__ = ("recommendation",)
@@ -89,17 +89,15 @@ class Best(Route):
 
     def __repr__(self) -> str:
         found = self.recommendation
-        return (
-            f"Best({str(self)!r}, use={found.profile!r}, confidence={self.confidence}, named={found.named})"
-        )
+        return f"Best({str(self)!r}, use={found.profile!r}, confidence={self.confidence!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Best, recommendation=self.recommendation), (str(self),)
 
     @property
-    def confidence(self) -> float | None:
-        """Share of the draws in which it costs least, 0 to 1; None if it was measured alone."""
-        return self.recommendation.p_best
+    def confidence(self) -> str:
+        """How sure it is that nothing costs less: ``clear``, ``close`` or ``can't tell``."""
+        return str((self.recommendation.detail or {}).get("confidence") or "can't tell")
 
 
 class Result:
