@@ -101,7 +101,7 @@ def _shared(name: str) -> Callable[[Path], object]:
 
 
 def _lines_as_csv(name: str) -> Callable[[Path], object]:
-    """Writes the fields of NDJSON that are no lists as a CSV."""
+    """Writes the fields of NDJSON that are not lists as a CSV."""
 
     def make(to: Path) -> None:
         import csv

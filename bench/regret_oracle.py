@@ -78,7 +78,7 @@ SHORTLIST: Mapping[str, tuple[str, ...]] = {
         "blit:tare",
     ),
 }
-# Others that are no default of the registry, and may be the best of something.
+# Others outside the defaults of the registry, which may be the best of something.
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "table": (
         "parquet:pyarrow,compression=lz4",

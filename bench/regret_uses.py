@@ -104,7 +104,7 @@ class Figures:
         decode_s: Smallest time of a call.
         part_s: Smallest time to read a part; None if it was not measured.
         lost: What did not come back; empty if the values are kept.
-        failed: Why there are no figures; empty if there are.
+        failed: Reason for missing figures; empty if there are some.
         behind: Whether it was timed only until it was seen to be far behind.
     """
 
