@@ -64,7 +64,7 @@ def begin(path: Path, before: Path | None, commit: str | None) -> None:
 
 def _earlier(path: Path, before: Path) -> Commits:
     """What measured the part that is there; one that is not known where nothing says it."""
-    from tare.measure.record import read_record
+    from tare.measure.records.record import read_record
 
     note = _note(path)
     if before.suffix == ".jsonl":
@@ -79,7 +79,7 @@ def keep(path: Path, known: Container[str]) -> None:
         path: Where the record is, with or without ``.zst``.
         known: Ids of the records that were there before.
     """
-    from tare.measure.record import read_record, write_record
+    from tare.measure.records.record import read_record, write_record
 
     for place in (path, Path(f"{path}.zst")):
         if not place.exists() or (record := read_record(place))["id"] in known:

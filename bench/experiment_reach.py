@@ -23,7 +23,7 @@ def unasked(study: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[st
         study: What the study's file says.
         results: The Result of each run, by its name.
     """
-    from tare.measure.plan import Plan
+    from tare.measure.plan.plan import Plan
 
     if "plan" not in study or study.get("reduced"):
         return
@@ -57,7 +57,7 @@ def _pairs(cases: Any, *, measured: bool = False) -> set[tuple[str, str]]:
 
 def _called(codecs: list[str], others: list[str]) -> str:
     """The codecs by what they have in common, or by their names."""
-    from tare.measure.foreign import language_of
+    from tare.measure.worker_client.languages import language_of
 
     if (
         others

@@ -62,7 +62,7 @@ def read_study(name: str) -> dict[str, Any]:
 
 def record_path(name: str, run: dict[str, Any]) -> Path:
     """Where the record of a run on this machine is."""
-    from tare.measure.machine import describe_machine
+    from tare.measure.environment.machine import describe_machine
 
     machine = describe_machine(None)
     folder = (
@@ -99,7 +99,7 @@ def measure(study: dict[str, Any], run: dict[str, Any], path: Path, *, more: boo
 
 def _known(path: Path) -> frozenset[str]:
     """Ids of the records that are there already."""
-    from tare.measure.record import read_record
+    from tare.measure.records.record import read_record
 
     places = (path, Path(f"{path}.zst"))
     return frozenset(str(read_record(place)["id"]) for place in places if place.exists())
@@ -111,7 +111,7 @@ def unfinished(path: Path, *, more: bool = False) -> Path | None:
     That is its journal, if it was killed, or its record, if it was interrupted or, with ``more``, if cases were not
     reached in the time given.
     """
-    from tare.measure.record import read_record
+    from tare.measure.records.record import read_record
 
     journal = Path(f"{path}l")
     if journal.exists():
@@ -153,14 +153,14 @@ def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str
 
 def _created(path: Path) -> str:
     """When a record was made: text that sorts by time."""
-    from tare.measure.record import read_record
+    from tare.measure.records.record import read_record
 
     return str(read_record(path)["created"])
 
 
 def read_result(path: Path) -> Any:
     """A record as a Result, with what today's Tare derives from its samples in place of what it was stored with."""
-    from tare.measure.record import read_record
+    from tare.measure.records.record import read_record
     from tare.measure.result import Result
 
     record = read_record(path)

@@ -129,7 +129,7 @@ def harness_share() -> float:
 
 def parent_per_sample() -> float:
     """Microseconds of the parent's CPU for one request of a sample."""
-    from tare.measure.driver import Worker
+    from tare.measure.worker_client.client import Worker
 
     with Worker() as worker:
         path = Path(tempfile.mkdtemp()) / "d.json"
@@ -166,7 +166,7 @@ def derive() -> float:
 def fidelity_matrix() -> float:
     """Seconds to probe twelve codecs with every value, in this process."""
     from tare.codec import candidates
-    from tare.measure.fidelity import probe
+    from tare.measure.fidelity.run_probes import probe
 
     codecs = [codec for codec in candidates("document") if codec.compressor is None]
     some = [codec for codec in codecs if codec.format.id != "yaml"][:12]
@@ -177,7 +177,7 @@ def own_data_check() -> tuple[float, float]:
     """Milliseconds to compare a document with its decoded copy, and to decode it."""
     import lzma
 
-    from tare.measure.fidelity import compare
+    from tare.measure.fidelity.run_probes import compare
 
     text = lzma.open(SHARED / "data" / "json" / "twitter.json.xz").read()
     first, second = json.loads(text), json.loads(text)
@@ -232,7 +232,7 @@ def _load(processes: int = 16) -> Iterator[None]:
 
 def _pairs(rounds: int) -> list[tuple[float, float]]:
     """CPU-plus-blocked times of json.dumps in two workers, interleaved."""
-    from tare.measure.driver import Worker
+    from tare.measure.worker_client.client import Worker
 
     path = Path(tempfile.mkdtemp()) / "d.json"
     path.write_text(json.dumps([{"a": i, "b": str(i)} for i in range(2000)]))

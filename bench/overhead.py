@@ -36,7 +36,7 @@ def worker_overhead(input: str) -> float:
     A sample costs the worker once what a sample without calls does, and for each call what a call of the codec
     ``none`` does. Both are held against samples of a real codec, in batches as the worker calibrates them.
     """
-    from tare.measure.driver import Worker
+    from tare.measure.worker_client.client import Worker
 
     with Worker(input, command(input)) as worker:
         found = {
@@ -97,7 +97,7 @@ def _document(size: str) -> Path:
 
 def command(language: str) -> tuple[str, ...]:
     """The program of a language's worker, with the codec ``none``."""
-    from tare.measure.foreign import command_of
+    from tare.measure.worker_client.languages import command_of
 
     if language != "python":
         return command_of(language, {})
@@ -111,7 +111,7 @@ def python_worker() -> None:
     """Python's worker with one more format, ``none``: no run of a user may meet it, so Tare has it not."""
     from tare import formats
     from tare.formats.base import Format, Library
-    from tare.measure.worker import main
+    from tare.measure.worker.main import main
 
     library = Library(
         name="python",

@@ -1,6 +1,6 @@
 """The arithmetic of regret: what a codec costs in a use, which codecs are eligible, how far a choice is off.
 
-The formula and the weights are those of ``tare.measure.cost``, written out again so that the two check each
+The formula and the weights are those of ``tare.measure.verdict.cost_model``, written out again so that the two check each
 other. ``FIRST`` holds the uses of records of version 1, ``SECOND`` those that follow them.
 """
 

@@ -129,7 +129,7 @@ def keep(name: str, definition: dict[str, Any], module: Any, rows: list[dict[str
     from experiment_commits import commit_of
 
     from tare._tare import __version__
-    from tare.measure.machine import describe_machine
+    from tare.measure.environment.machine import describe_machine
 
     machine = describe_machine(None)
     today = dt.datetime.now(dt.UTC)

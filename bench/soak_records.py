@@ -38,7 +38,7 @@ def keep(name: str, run: Mapping[str, Any], records: Path = RECORDS) -> Path:
     from run import machine_folder
 
     from tare.atomic import write_atomic
-    from tare.measure.machine import describe_machine
+    from tare.measure.environment.machine import describe_machine
 
     machine = describe_machine(None)
     folder = records / machine_folder(machine)

@@ -14,7 +14,7 @@ import shlex
 import signal
 import sys
 
-from tare.measure.link_check import check_link
+from tare.measure.environment.link_check import check_link
 from tare.media.lan import METHODS, Lan
 from tare.media.link import Link
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.errors import PlanError
-from tare.measure.plan import Plan
+from tare.measure.plan.plan import Plan
 
 __all__ = ["fuzz"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tare.errors import RecordError
-from tare.measure.journal import is_journal, parse_journal
-from tare.measure.record import encode_record, parse_record
+from tare.measure.records.journal import is_journal, parse_journal
+from tare.measure.records.record import encode_record, parse_record
 
 __all__ = ["fuzz"]
 

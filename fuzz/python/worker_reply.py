@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
+from tare.measure.worker_client.client import Worker
 
 
 class _Line(Worker):

@@ -14,7 +14,7 @@ from tare.cli.types import CodecId
 
 if TYPE_CHECKING:
     from tare.formats.base import Format, Library, Option
-    from tare.measure.foreign import Inventory
+    from tare.measure.worker_client.languages import Inventory
 
 __all__ = ["command"]
 
@@ -68,7 +68,7 @@ def command(
     given = chosen_workers(workers)
     if exchanged:
         from tare.cli.exchanging import show_exchange
-        from tare.measure.exchange import ends_of
+        from tare.measure.exchange.documents import ends_of
 
         if missing or language is not None:
             raise click.UsageError("--exchange takes all languages: leave --language and --missing out")
@@ -113,7 +113,7 @@ def _languages_of(name: str, given: dict[str, str]) -> list[str]:
     """
     from tare import formats
     from tare.errors import UsageError
-    from tare.measure.foreign import inventories, language_of, languages_begun, name_of
+    from tare.measure.worker_client.languages import inventories, language_of, languages_begun, name_of
 
     if of := language_of(name, given):
         return [of]
@@ -201,7 +201,7 @@ def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> 
         UsageError: There is no such language or codec, or its worker does not run.
     """
     from tare.errors import UsageError
-    from tare.measure.foreign import LANGUAGES, Foreign, inventory, name_of
+    from tare.measure.worker_client.languages import LANGUAGES, Foreign, inventory, name_of
 
     if language not in LANGUAGES and language not in given:
         raise UsageError(
@@ -230,7 +230,7 @@ def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> 
 
 def _print_language(others: _Others, given: dict[str, str], *, explained: bool) -> None:
     """A line for each codec; the values that its options take, as far as its worker tells them, if explained."""
-    from tare.measure.foreign import name_of, node_folders, spelled
+    from tare.measure.worker_client.languages import name_of, node_folders, spelled
 
     language = others.found.language
     click.echo(f"{name_of(language)} {others.found.version}".rstrip(), err=True)

@@ -28,7 +28,7 @@ def command(a: str, b: str, across: bool, everything: bool, as_json: bool) -> in
       tare compare laptop.tare.json server.tare.json --across
     """  # noqa: D301 - click keeps lines after a backspace character
     from tare.errors import NotComparable
-    from tare.measure.comparing import compare
+    from tare.measure.comparison.compare import compare
     from tare.measure.result import Result
 
     found = compare(Result.load(a), Result.load(b), across=across)
@@ -85,7 +85,7 @@ def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
 
 def _alone(here: str, there: str, case: dict[str, Any]) -> str:
     """A case of one record only, and what became of its codec in the other."""
-    from tare.measure.mains import number
+    from tare.measure.analysis.ranked_cases import number
     from tare.measure.verdict.text import percent
 
     what = f"{clean(case['codec'])} on {clean(case['medium'])}, {percent(number(case['size']))} of the data"

@@ -25,8 +25,8 @@ def show_exchange(names: Sequence[str], given: Mapping[str, str], *, as_json: bo
     Raises:
         UsageError: No such format.
     """
-    from tare.measure.exchange import ends_of, exchange, shared_formats
-    from tare.measure.exchange_tables import exchange_tables, table_block
+    from tare.measure.exchange.documents import ends_of, exchange, shared_formats
+    from tare.measure.exchange.tables import exchange_tables, table_block
 
     last = ""
 

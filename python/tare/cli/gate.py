@@ -81,7 +81,7 @@ def command(baseline: str, current: str | None, data: str | None, **options: Any
       tare gate --baseline main.tare.json --data flights.csv
       tare gate --baseline main.tare.json branch.tare.json --data flights.csv --unsure pass
     """  # noqa: D301 - click keeps lines after a backspace character
-    from tare.measure.gating import gate
+    from tare.measure.comparison.gate import gate
     from tare.measure.result import Result
 
     before = Result.load(baseline)
@@ -124,7 +124,7 @@ def measuring(
     def again(codecs: Sequence[str]) -> Any:
         from tare.cli.measure import time_of_record
         from tare.measure import run
-        from tare.measure.like import settings_like
+        from tare.measure.records.repeat import settings_like
         from tare.measure.settings import Settings
 
         click.echo(f"measuring {', '.join(clean(codec) for codec in codecs)}", err=True)
@@ -140,8 +140,8 @@ def measuring(
 
 def _current(before: Any, current: Any, again: Callable[[Sequence[str]], Any] | None, *, across: bool) -> Any:
     """The record to hold against the baseline: the one given, or measured now if there is none to compare."""
-    from tare.measure.comparing import compare
-    from tare.measure.like import weighed_codecs
+    from tare.measure.comparison.compare import compare
+    from tare.measure.records.repeat import weighed_codecs
 
     if current is not None:
         unlike = compare(before, current, across=across)["unlike"] if again is not None else ""

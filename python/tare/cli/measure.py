@@ -311,7 +311,7 @@ def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
     if data is None or not (options["format_"] or options["encoding"] or path != data):
         return data
     from tare.dataset import open_dataset
-    from tare.measure.limits import with_limits
+    from tare.measure.environment.limits import with_limits
     from tare.measure.one_file import refuse_many
 
     refuse_many(path)
@@ -327,7 +327,7 @@ def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
 
 def chosen_plan(plan: str | None) -> Any:
     """The named plan or the plan file; None for none."""
-    from tare.measure.plan import Plan
+    from tare.measure.plan.plan import Plan
 
     return None if plan is None else Plan.open(plan)
 
@@ -422,7 +422,7 @@ def overrun(record: dict[str, Any]) -> str:
 
 def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
     """Print the cases that would be measured and how long it would take."""
-    from tare.measure.planning import estimate
+    from tare.measure.estimate import estimate
 
     settings = settings_of(options)
     with fetched(data) as path:
@@ -436,7 +436,7 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
 
 def unsaid(options: dict[str, Any]) -> str:
     """Whose codecs a default run does not try though they could be; empty where codecs were chosen."""
-    from tare.measure.supports import others
+    from tare.measure.plan.availability import others
 
     if any(options[name] for name in ("plan", "codecs", "like", "quiet")):
         return ""
@@ -456,7 +456,7 @@ def not_installed(record: dict[str, Any], options: dict[str, Any]) -> str:
 
 def settings_of(options: dict[str, Any]) -> Any:
     """The Settings for these options."""
-    from tare.measure.like import settings_like
+    from tare.measure.records.repeat import settings_like
     from tare.measure.result import Result
     from tare.measure.run import without_media
     from tare.measure.settings import Settings
@@ -503,7 +503,7 @@ def chosen_workers(pairs: Sequence[str]) -> dict[str, str]:
     >>> chosen_workers(["node=node my-worker.js"])
     {'node': 'node my-worker.js'}
     """
-    from tare.measure.foreign import refusal_of_name
+    from tare.measure.worker_client.languages import refusal_of_name
 
     found: dict[str, str] = {}
     for pair in pairs:

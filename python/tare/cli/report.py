@@ -90,7 +90,7 @@ def _load(record: str | None, source: tuple[str, str] | None) -> Result:
     if source is not None:
         if record is not None:
             raise UsageError("give a record or --import SOURCE PATH, not both")
-        from tare.measure.imports import import_record
+        from tare.measure.records.importers import import_record
 
         return Result(import_record(*source))
     if record is None:

@@ -29,12 +29,12 @@ def command(check: str | None, codec: str | None) -> int:
     docs/specs/worker-protocol.md: exit code 0 if nothing failed, else 1.
     """
     if check is None:
-        from tare.measure.worker import main
+        from tare.measure.worker.main import main
 
         main()
         return 0
-    from tare.measure.foreign import located
-    from tare.measure.kit import check_worker
+    from tare.measure.conformance.checks import check_worker
+    from tare.measure.worker_client.languages import located
 
     counts = {"ok": 0, "not offered": 0, "failed": 0}
     for found in check_worker(located(check), codec):

@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import os
 
-    from tare.measure import comparing, gating, plan, result
+    from tare.measure import result
+    from tare.measure.comparison import compare, gate
+    from tare.measure.plan import plan
     from tare.measure.run import run as run_stages
     from tare.measure.session import Event
 
 __all__ = ["NAMES", "Measure", "arguments_of"]
 
 NAMES = {
-    "Plan": "tare.measure.plan",
+    "Plan": "tare.measure.plan.plan",
     "Result": "tare.measure.result",
-    "compare": "tare.measure.comparing",
-    "gate": "tare.measure.gating",
+    "compare": "tare.measure.comparison.compare",
+    "gate": "tare.measure.comparison.gate",
     "load": "tare.measure.result",
     "run": "tare.measure.run",
 }
@@ -48,8 +50,8 @@ class Measure(ModuleType):
     if TYPE_CHECKING:
         Plan = plan.Plan
         Result = result.Result
-        compare = staticmethod(comparing.compare)
-        gate = staticmethod(gating.gate)
+        compare = staticmethod(compare.compare)
+        gate = staticmethod(gate.gate)
         load = staticmethod(result.load)
         run = staticmethod(run_stages)
 
@@ -124,7 +126,7 @@ class Measure(ModuleType):
         )  # fmt: skip
         if format or encoding:
             from tare.dataset import open_dataset
-            from tare.measure.limits import with_limits
+            from tare.measure.environment.limits import with_limits
             from tare.measure.one_file import refuse_many
             from tare.measure.settings import Settings
 
@@ -170,7 +172,7 @@ def arguments_of(named: dict[str, Any]) -> dict[str, Any]:
 
 
 def _use(text: str) -> str:
-    from tare.measure.cost import PROFILES
+    from tare.measure.verdict.cost_model import PROFILES
 
     if text not in PROFILES:
         raise _invalid("use", text, ", ".join(PROFILES))

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from tare.measure.analysis import Analysis, Figure, analyse
-from tare.measure.constraints import kept
-from tare.measure.copied import copying, idle, too_quick
-from tare.measure.cost import PROFILES, Profile, envelope, pareto
-from tare.measure.full_size import OPERATIONS
-from tare.measure.mains import SPAN, TOTAL, is_ranked, main_cases, peak_of
-from tare.measure.memory import copies
-from tare.measure.recommend import default_profile
-from tare.measure.record import DERIVED_VERSION
-from tare.measure.verdict import Evidence, choose, gather, recommend
+from tare.measure.analysis.extrapolate import OPERATIONS
+from tare.measure.analysis.figures import Analysis, Figure, analyse
+from tare.measure.analysis.plausibility import copying, idle, too_quick
+from tare.measure.analysis.ranked_cases import SPAN, TOTAL, is_ranked, main_cases, peak_of
+from tare.measure.records.record import DERIVED_VERSION
+from tare.measure.verdict.choice import Evidence, choose, gather
+from tare.measure.verdict.constraints import kept
+from tare.measure.verdict.cost_model import PROFILES, Profile, envelope, pareto
+from tare.measure.verdict.default_use import default_profile
+from tare.measure.verdict.recommend import recommend
+from tare.measure.worker.peak_memory import copies
 
 __all__ = ["VERSION", "derive", "noise_of", "pareto_keys"]
 

@@ -1,129 +1,151 @@
-"""Rough costs while a run goes on: who is near the best in some use, by the least of few samples.
-
-They steer where the time goes, and nothing else: verdicts are made of the record (`tare.measure.recommend`).
-"""
+"""What a run would do, without doing it: cases and an estimate of the time."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from tare.measure.constraints import barred, conditions
-from tare.measure.cost import PROFILES
-from tare.measure.seat import calls_ns
+from tare.measure.plan.datasets import nominal_bytes
+from tare.measure.worker_client.network import DEFAULT_LINK
 
 if TYPE_CHECKING:
-    from tare.codec import Codec
-    from tare.measure.cost import Profile
-    from tare.measure.seat import Seat
-    from tare.measure.session import Session
+    from tare.measure.cases import Case
+    from tare.measure.plan.plan import Plan
+    from tare.measure.settings import Settings
 
-__all__ = ["Uses", "least_ns", "rounds_of"]
+__all__ = ["estimate", "linked", "narrowed", "plan_seconds"]
 
-# What loses data is recommended only where the user allows it.
-_LOSSY = 2.0
-# A warm file's bytes cost next to nothing beside what is timed, where its own time is not measured.
-_FILE_RATE = 2e9
-
-
-def least_ns(seat: Seat, operation: str) -> float | None:
-    """Returns the least time of one call in nanoseconds; None if none was sampled."""
-    columns = seat.samples.get(operation)
-    return min(calls_ns(columns)) if columns and columns["batch"] else None
-
-
-def rounds_of(seat: Seat) -> int:
-    """Returns the number of rounds in which every operation of the seat was sampled, its trial left out."""
-    counts = [
-        len(set(seat.samples.get(operation, {}).get("round", ())) - {0}) for operation in seat.operations
-    ]
-    return min(counts, default=0)
+# A quick codec on a quiet machine, and a slow one on a busy machine: a launch, a round, and the
+# bytes a second that both ways together get through.
+_QUICK = (0.35, 0.05, 500e6)
+_SLOW = (1.0, 0.15, 10e6)
+# One size of a curve: processes start and load. Those of eight curves are run together, and a slow
+# codec's curve ends before the others'.
+_GROWN_S = (0.8, 3.0)
+_TOGETHER = 8
+# The last size of a curve is loaded, checked and run once, each up to as long as the curve may take.
+_LAST_CALLS = 4
+_HOURS_FROM_S = 3 * 3600
 
 
-class Uses:
-    """The uses that a run answers, as far as full writes and reads decide them.
+def estimate(
+    data: Any, plan: Plan | None, settings: Settings, *, allow_pickle: bool = False
+) -> Iterator[str]:
+    """Say in lines what would be measured and how long it would take.
 
     Args:
-        session: The run: its codecs, constraints and link.
+        data: The data of a default run; None for a plan's own.
+        plan: The plan; None for a default run.
+        settings: What was asked for.
+        allow_pickle: Whether ``data`` may be a pickle file.
+
+    Yields:
+        Lines of text.
+
+    Raises:
+        TareError: The data cannot be opened, or a codec does not exist.
     """
+    if plan is not None:
+        yield from _of_plan(plan, settings)
+        return
+    from tare.dataset import open_dataset
+    from tare.measure.environment.limits import with_limits
+    from tare.measure.one_file import refuse_many
+    from tare.measure.plan.availability import not_on, tried
 
-    def __init__(self, session: Session) -> None:
-        self._codecs = session.record["codecs"]
-        link = session.settings.link
-        profiles = [use for use in PROFILES.values() if not use.subset_reads]
-        self._uses = [use.with_link(link) if link and use.name == "message" else use for use in profiles]
-        self._wanted = [conditions(use.conditions, session.settings.must) for use in self._uses]
-
-    def costs(self, seat: Seat) -> list[float]:
-        """Returns what the codec costs in each use, in seconds; infinite where it cannot be chosen or has no times."""
-        entry = self._codecs[str(seat.codec)]
-        return [
-            math.inf if barred(entry, wanted) else _cost(seat, use)
-            for use, wanted in zip(self._uses, self._wanted, strict=True)
-        ]
-
-    def barred(self, codec: Codec) -> bool:
-        """Returns whether a codec can be chosen in no use."""
-        entry = self._codecs[str(codec)]
-        return all(barred(entry, wanted) for wanted in self._wanted)
-
-    def measure_distances(self, seats: Iterable[Seat]) -> None:
-        """Sets how many times over the best each seat costs, in the use that suits it best."""
-        costs = {seat: self.costs(seat) for seat in seats}
-        proven = [row for seat, row in costs.items() if seat.case["status"] == "ok"]
-        least = _least(proven or list(costs.values()))
-        for seat, row in costs.items():
-            seat.distance = _nearest(row, least) * (1.0 if seat.case["status"] == "ok" else _LOSSY)
-
-    def predicted(
-        self, seats: Sequence[Seat], base: tuple[Seat, Seat], measured: Sequence[Seat]
-    ) -> dict[Seat, float]:
-        """Returns how many times over the best seats of a small part would cost on the whole, in the use that suits each best.
-
-        Args:
-            seats: Seats of the small part.
-            base: The base codec's seats of the small part and of the whole: what its cost grew by is expected of others.
-            measured: Seats of the whole.
-        """
-        small, whole = (self.costs(one) for one in base)
-        grew = [
-            b / a if 0 < a < math.inf and b < math.inf else math.nan
-            for a, b in zip(small, whole, strict=True)
-        ]
-        known = [factor for factor in grew if not math.isnan(factor)]
-        grew = [max(known, default=1.0) if math.isnan(factor) else factor for factor in grew]
-        least = _least([self.costs(seat) for seat in measured if seat.case["status"] == "ok"])
-        found = {}
-        for seat in seats:
-            row = [cost * factor for cost, factor in zip(self.costs(seat), grew, strict=True)]
-            found[seat] = _nearest(row, least) * (1.0 if seat.case["status"] == "ok" else _LOSSY)
-        return found
+    refuse_many(data)
+    settings = with_limits(settings, data)
+    dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
+    yield dataset.headline()
+    yield from (f"  note: {note}" for note in dataset.notes)
+    codecs, left_out = tried(settings, dataset)
+    yield from (f"  left out: {line}" for line in left_out)
+    media = settings.media or (("file",) if dataset.kind == "table" else ("memory",))
+    cases = [(codec, medium, not_on(codec, medium)) for codec in codecs for medium in media]
+    for codec, medium, reason in cases:
+        yield f"  {codec}@{medium}" + (f"  (n/a: {reason})" if reason else "")
+    limit = f"{settings.time_s:.0f} s" if settings.time_s else "no limit: until every figure is narrow"
+    yield f"{sum(reason is None for *_, reason in cases)} cases; time: {limit}"
 
 
-def _least(rows: Sequence[Sequence[float]]) -> list[float]:
-    return [min(column) for column in zip(*rows, strict=True)]
+def linked(settings: Settings) -> Settings:
+    """What a plan is run with: the link of a local network, where none was asked for."""
+    return replace(settings, link=settings.link or DEFAULT_LINK)
 
 
-def _nearest(row: Sequence[float], least: Sequence[float]) -> float:
-    """The least multiple of the best in any use; 1 where nothing else is known."""
-    if not least:
-        return 1.0 if any(map(math.isfinite, row)) else math.inf
-    ratios = [
-        1.0 if not math.isfinite(best) else cost / max(best, 1e-12)
-        for cost, best in zip(row, least, strict=True)
-        if math.isfinite(cost)
-    ]
-    return min(ratios, default=math.inf)
+def narrowed(plan: Plan, settings: Settings) -> Plan:
+    """The part of a plan that was asked for.
+
+    Raises:
+        PlanError: Nothing is left of it.
+    """
+    return plan.narrow(
+        codecs=settings.codecs,
+        media=settings.media,
+        threads=None if settings.threads == 1 else ["all"],
+        where=settings.where,
+        stop_s=settings.stop_s,
+    )
 
 
-def _cost(seat: Seat, use: Profile) -> float:
-    write_ns, read_ns = (least_ns(seat, operation) for operation in seat.operations[:2])
-    if write_ns is None or read_ns is None or seat.case.get("bytes") is None:
-        return math.inf
-    size = float(seat.case["bytes"])
-    rate = use.bytes_per_s
-    if math.isinf(rate) and seat.medium == "memory":
-        rate = _FILE_RATE
-    passage = size / rate
-    return use.writes * write_ns / 1e9 + use.reads * (passage + read_ns / 1e9) + use.seconds_per_byte * size
+def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
+    from tare.measure.plan.availability import supports
+
+    settings = linked(settings)
+    plan = narrowed(plan, settings)
+    cases = plan.cases(supports=lambda labels: supports(labels, settings))
+    for case in cases:
+        reason = f"  ({case.status}: {case.reason})" if case.status != "pending" else ""
+        if case.labels.get("size", "1") == "1":
+            labels = " ".join(f"{name}={value}" for name, value in case.labels.items() if name != "size")
+            yield f"  {labels}{reason}"
+    yield from (f"  note: {note}" for note in plan.notes)
+    counts = Counter(case.status for case in cases)
+    yield f"{plan.name}: {plan.question}"
+    yield f"{counts['pending']} cases to measure, {counts['n/a']} not available here; {_said(plan_seconds(plan, cases), settings.limit_s)}"
+    if plan.grow is not None:
+        yield f"a point of a growth curve may take {plan.grow.stop_s:g} s and more; --stop ends the curves earlier"
+
+
+def plan_seconds(plan: Plan, cases: Sequence[Case]) -> tuple[float, float]:
+    """From how many to how many seconds a plan takes, before anything of it was tried.
+
+    The first is for codecs that are quick, on a quiet machine; the second for slow ones on a busy
+    machine, where calls beyond the plan's ``slow_s`` are made less often. It is no promise: a
+    codec may be slower still.
+    """
+    pending = [case for case in cases if case.status == "pending"]
+    if plan.grow is not None:
+        curves, stop_s = len({case.curve for case in pending}), plan.grow.stop_s
+        least = curves * stop_s / (1 - 1 / plan.grow.factor) / 4 + len(pending) * _GROWN_S[0]
+        rounds_s = len(pending) / _TOGETHER * stop_s / 4
+        return least, len(pending) * _GROWN_S[1] + rounds_s + curves * stop_s * _LAST_CALLS
+    return (
+        sum(_case_seconds(plan, case, *_QUICK) for case in pending),
+        sum(_case_seconds(plan, case, *_SLOW) for case in pending),
+    )
+
+
+def _case_seconds(plan: Plan, case: Case, launch_s: float, round_s: float, bytes_per_s: float) -> float:
+    statistics = plan.statistics
+    launches, rounds = case.launches or statistics.launches, case.rounds or statistics.rounds
+    call_s = round_s + nominal_bytes(case.labels.get("dataset", "")) / bytes_per_s
+    if call_s > statistics.slow_s:
+        launches, rounds = min(launches, statistics.slow_launches), min(rounds, statistics.slow_rounds)
+    return launches * (launch_s + (1 + rounds) * call_s)  # one call more, to check what came back
+
+
+def _said(seconds: tuple[float, float], limit_s: float) -> str:
+    """Minutes from and to; what is certain about them is the limit only.
+
+    >>> _said((80.0, 260.0), 0.0), _said((20.0, 30.0), 0.0), _said((80.0, 260.0), 45.0)
+    ('about 1 to 4 min, more if a codec is slow', 'about 1 min, more if a codec is slow', 'at most 45 s (--time)')
+    """
+    if limit_s and limit_s <= seconds[0]:
+        return f"at most {limit_s:.0f} s (--time)"
+    unit, unit_s = ("h", 3600) if seconds[1] > _HOURS_FROM_S else ("min", 60)
+    least, most = (max(1, round(part / unit_s)) for part in seconds)
+    span = f"{least} {unit}" if least == most else f"{least} to {most} {unit}"
+    return f"about {span}, {f'at most {limit_s:.0f} s (--time)' if limit_s else 'more if a codec is slow'}"

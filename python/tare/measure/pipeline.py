@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
 from tare.measure.cases import ONE_END
-from tare.measure.describing import describe
-from tare.measure.estimate import least_ns
+from tare.measure.records.codec_entry import describe
 from tare.measure.stages import END_S, END_SHARE, SHARES
-from tare.measure.stages.fit import fitting_share
+from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.measurement import Measurement
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
+from tare.measure.stages.standings import least_ns
 from tare.measure.stages.trials import NOT_REACHED
 from tare.measure.stages.weigh import Contender
 
 if TYPE_CHECKING:
     from tare.codec import Codec
-    from tare.measure.seat import Seat
+    from tare.measure.sampling.case_runner import Seat
     from tare.measure.session import Part, Session
 
 __all__ = ["adopt", "base_codec", "candidates", "keep_base", "mark_unmeasured", "measure_stages"]
@@ -117,7 +117,7 @@ def measure_streams(
     session: Session, race: Measurement, base: Codec, part: Part, media: Sequence[str]
 ) -> None:
     """Measures the best few on media with two ends, which are too slow to try everything on."""
-    from tare.measure.stages.stream import weigh_streams
+    from tare.measure.stages.transfer import weigh_streams
 
     ranked = sorted((seat for seat in race.seats if seat.samples), key=lambda seat: seat.distance)
     chosen = [seat.codec for seat in ranked]
@@ -202,7 +202,7 @@ def mark_unmeasured(race: Measurement) -> None:
 
 def contenders_on(session: Session, medium: str, chosen: Sequence[Codec], part: Part) -> list[Contender]:
     """The codecs that can be weighed on a medium; the others have a row there with the reason."""
-    from tare.measure.supports import not_on
+    from tare.measure.plan.availability import not_on
 
     found = []
     for codec in chosen:
@@ -217,7 +217,7 @@ def contenders_on(session: Session, medium: str, chosen: Sequence[Codec], part: 
 
 def adopt(session: Session, before: dict[str, Any]) -> None:
     """Take over the finished cases of an interrupted run; say what is measured again, and why."""
-    from tare.measure.resume import reusable
+    from tare.measure.records.resume import reusable
 
     found = reusable(before, session.record)
     # Screening is done again: it chooses, and its workers go on with what follows.
@@ -292,7 +292,7 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
         UsageError: A codec id does not exist, or nothing is left.
         Stopped: The user asked to stop while workers were asked what they have.
     """
-    from tare.measure.supports import tried
+    from tare.measure.plan.availability import tried
 
     settings = session.settings
     began_s = time.monotonic()

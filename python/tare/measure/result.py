@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tare.codec.route_ids import codec_part
 from tare.errors import MissingLibrary, UsageError
 from tare.measure.cases import case_key
-from tare.measure.record import DERIVED_VERSION, MAX_BYTES, parse_record, write_record
+from tare.measure.records.record import DERIVED_VERSION, MAX_BYTES, parse_record, write_record
 from tare.route import Route
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Result:
             RecordError: Not a record, damaged, above a limit, or of a newer version.
             OSError: The file cannot be read.
         """
-        from tare.measure.journal import parse_journal
+        from tare.measure.records.journal import parse_journal
 
         if isinstance(source, (str, os.PathLike)):
             place = Path(source)
@@ -316,7 +316,7 @@ class Result:
             or weights
             or name not in (derived.get("profiles") or {})
         ):
-            from tare.measure.verdict import recommend
+            from tare.measure.verdict.recommend import recommend
 
             found = recommend(
                 self.record,
@@ -407,7 +407,7 @@ def load(source: str | os.PathLike[str] | BinaryIO) -> Result:
 
 
 def _is_journal(data: bytes) -> bool:
-    from tare.measure.journal import is_journal
+    from tare.measure.records.journal import is_journal
 
     return is_journal(data[:200])
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from tare.codec.route_ids import codec_part, split_route
 from tare.errors import UsageError
+from tare.measure.analysis.ranked_cases import shown_cases
 from tare.measure.cases import CONN, FACTORS
-from tare.measure.limits import with_limits
-from tare.measure.mains import shown_cases
+from tare.measure.environment.limits import with_limits
 from tare.measure.one_file import refuse_many
 from tare.measure.pipeline import measure_stages
 from tare.measure.session import Control, Event, Session, Stopped, Wiring
@@ -89,7 +89,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     check_settings(settings)
     wiring = Wiring(out, resume, on_progress, control or Control(), command, shared)
     if plan is not None:
-        from tare.measure.plan_run import run_plan
+        from tare.measure.plan_pipeline import run_plan
 
         return run_plan(plan, data, settings, wiring)
     began_s = time.monotonic()
@@ -153,9 +153,9 @@ def check_settings(settings: Settings) -> None:
         UsageError: A codec, medium, link, remote host, constraint, kind, profile or time that does not exist.
     """
     from tare.codec import Codec
-    from tare.measure.constraints import conditions
-    from tare.measure.cost import PROFILES
-    from tare.measure.foreign import language_of, name_of
+    from tare.measure.verdict.constraints import conditions
+    from tare.measure.verdict.cost_model import PROFILES
+    from tare.measure.worker_client.languages import language_of, name_of
     from tare.media import medium
     from tare.media.link import Link
     from tare.media.remote import Remote
@@ -223,7 +223,7 @@ def start_record(
         plan: The plan's head; None for a default run.
         hash_late: Whether the hash of a large document may be left to `hash_beside`.
     """
-    from tare.measure.record import new_record
+    from tare.measure.records.record import new_record
 
     record = new_record(
         command=command, plan=plan or {"name": "default"}, seed=settings.seed, directory=settings.directory
@@ -268,7 +268,7 @@ def hash_beside(session: Session) -> None:
 
 def open_session(dataset: Dataset, settings: Settings, record: dict[str, Any], wiring: Wiring) -> Session:
     """The session of a run, with its journal if a record is to be saved."""
-    from tare.measure.journal import Journal
+    from tare.measure.records.journal import Journal
 
     journal = None
     if wiring.out is not None:

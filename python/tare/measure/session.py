@@ -19,17 +19,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
-from tare.measure import pressure, scratch
-from tare.measure.foreign import command_of
-from tare.measure.loading import changed_types, handed
-from tare.measure.reach import Reach
+from tare.measure.environment import system_load, tempdirs
+from tare.measure.worker_client.languages import command_of
+from tare.measure.worker_client.load_check import changed_types, handed
+from tare.measure.worker_client.network import Reach
 
 if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.dataset import Dataset
-    from tare.measure.driver import Worker
-    from tare.measure.journal import Journal
+    from tare.measure.records.journal import Journal
     from tare.measure.settings import Settings
+    from tare.measure.worker_client.client import Worker
 
 __all__ = [
     "Control",
@@ -202,8 +202,8 @@ class Session:
         self.adopted: dict[str, dict[str, Any]] = {}
         self._workers: set[Worker] = set()
         self._pinned: set[Worker] = set()
-        self._tmp = scratch.make()
-        self._files = scratch.make(settings.directory)
+        self._tmp = tempdirs.make()
+        self._files = tempdirs.make(settings.directory)
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._started = 0
         self.batches: dict[tuple[str, str], int] = {}
@@ -217,7 +217,7 @@ class Session:
         self.reach = Reach(settings, record.setdefault("noise", {}))
         self.sample_ns = 0
         self.round_ns = 0
-        self.pressure = pressure.snapshot()
+        self.pressure = system_load.snapshot()
 
     def __enter__(self) -> Session:  # noqa: PYI034 - typing.Self is newer than our oldest Python
         return self
@@ -235,8 +235,8 @@ class Session:
         if exc_type is None:
             self.reach.check_again()
         self.reach.close()
-        scratch.remove(self._tmp)
-        scratch.remove(self._files)
+        tempdirs.remove(self._tmp)
+        tempdirs.remove(self._files)
 
     def wait_for_hash(self) -> None:
         """Waits for the hash of the data, if it is computed in a thread: nothing is timed beside it."""
@@ -295,7 +295,7 @@ class Session:
 
     def pressure_since_start(self) -> dict[str, Any]:
         """What the noise block of the record says of the whole run."""
-        now = pressure.snapshot()
+        now = system_load.snapshot()
         return {
             "psi_some": self.pressure.stalled_share(now),
             "steal": self.pressure.steal_share(now),
@@ -484,8 +484,8 @@ class Session:
             language: Language of the worker, as ids name it; empty for Python's.
             inside: What comes before its command, to run it in a namespace.
         """
-        from tare.measure.driver import PYTHON_COMMAND, Worker
-        from tare.measure.limits import available_bytes
+        from tare.measure.environment.limits import available_bytes
+        from tare.measure.worker_client.client import PYTHON_COMMAND, Worker
 
         self._started += 1
         threads = self.settings.threads if threads is None else threads
@@ -522,7 +522,7 @@ class Session:
 
     def remote_worker(self) -> Worker:
         """Start a worker on the other host; its protocol goes through ssh."""
-        from tare.measure.driver import Worker
+        from tare.measure.worker_client.client import Worker
 
         worker = Worker("remote", command=self.reach.remote.command)
         self._workers.add(worker)

@@ -11,7 +11,7 @@ import json
 from importlib import resources
 from typing import Any
 
-from tare.measure.mains import off_usual
+from tare.measure.analysis.ranked_cases import off_usual
 from tare.report import text
 from tare.report.digest import PROFILES, Digest, Grid, Row, Times, mapping, number
 from tare.report.series import MUTED, growth_ends, growth_points, samples, short, twins

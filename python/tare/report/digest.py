@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["PROFILES", "TIMED", "Digest", "Grid", "Row", "Times", "digest", "items", "mapping", "number"]
 
-# Name -> what the profile is for, and its weights as `tare.measure.cost.Profile.weights` has them: what a
+# Name -> what the profile is for, and its weights as `tare.measure.verdict.cost_model.Profile.weights` has them: what a
 # record says of its own verdicts comes first, these stand for records that do not.
 PROFILES: dict[str, dict[str, Any]] = {
     "keep": {"about": "files you keep and come back to", "r": 5.0, "s": 20e-9},
@@ -218,7 +218,7 @@ def digest(result: Any, *, profile: str | None = None) -> Digest:
     headline = mapping(derived.get("headline")) if profile in (None, derived.get("headline_profile")) else {}
     verdict = mapping(profiles.get(name)) or headline
     if not verdict and profile in PROFILES and items(record.get("cases")):
-        from tare.measure.verdict import recommend
+        from tare.measure.verdict.recommend import recommend
 
         # A use that was not measured has no verdict of its own; the sentence says why.
         verdict = recommend(record, profile=profile)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tare.measure.exchange import OWN, summary
+from tare.measure.exchange.documents import OWN, summary
 
 __all__ = ["LEGEND", "OWN_LEGEND", "Part", "blocks", "mark", "own_mark", "parts", "rows", "said", "verdict"]
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tare.measure.memory import copies
+from tare.measure.worker.peak_memory import copies
 from tare.report.digest import TIMED, Grid, Row, Times, items, mapping, number
 
 __all__ = ["Source", "grids_of"]

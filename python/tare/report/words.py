@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tare.codec.titles import title_of
-from tare.measure.mains import STAGES, is_ranked
+from tare.measure.analysis.ranked_cases import STAGES, is_ranked
 from tare.measure.verdict.text import IDLE, READING_ALONE, WRITING_ALONE, noise_floor, parted
 from tare.report import text
 from tare.report.digest import TIMED, Digest, Grid, Row, items, mapping, number

@@ -10,7 +10,7 @@ from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
 from tare import cli
-from tare.measure import record as records
+from tare.measure.records import record as records
 
 QUIET = {"launch_sd": 0.003, "noise_sd": 0.004, "preempted": 0.0}
 

@@ -11,7 +11,7 @@ from support.synthetic_records import synthetic_record
 
 import tare
 from tare.datasets.synthpop import synthpop
-from tare.measure import record as records
+from tare.measure.records import record as records
 
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 

@@ -10,9 +10,9 @@ from support.guides import run_guide
 
 from tare.codec import Codec
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
-from tare.measure.foreign import command_of, language_of
 from tare.measure.result import Result
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.languages import command_of, language_of
 
 _PLACE = re.compile(r"`((?:python|workers|src)/[a-zA-Z/.]+)`")
 

@@ -12,11 +12,11 @@ from support.guides import run_guide
 from support.soak import SOAK, scaled
 
 from tare import measure
-from tare.measure.driver import Worker
-from tare.measure.kit import CHECKS, check_worker
-from tare.measure.plan import Plan
+from tare.measure.conformance.checks import CHECKS, check_worker
+from tare.measure.plan.plan import Plan
 from tare.measure.result import Result
 from tare.measure.verdict.text import IDLE
+from tare.measure.worker_client.client import Worker
 
 # Without the check, a minute long, and with less data than the guide's, of which a run of ten seconds needs all on a
 # busy machine; `make soak` runs the guide as it is written.

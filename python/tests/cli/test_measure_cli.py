@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tare.cli import main
-from tare.measure.record import read_record
+from tare.measure.records.record import read_record
 from tare.measure.stages.measurement import Measurement
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7)} for n in range(500)]

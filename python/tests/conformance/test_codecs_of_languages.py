@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.capabilities import need_language
 
-from tare.measure.foreign import LANGUAGES, languages_begun
+from tare.measure.worker_client.languages import LANGUAGES, languages_begun
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

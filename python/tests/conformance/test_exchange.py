@@ -14,9 +14,9 @@ from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.errors import UsageError
 from tare.fidelity import compare
-from tare.measure import exchange as exchanging
-from tare.measure.exchange import OWN, exchange, shared_formats, summary
-from tare.measure.record_schema import SCHEMA, check
+from tare.measure.exchange import documents as exchanging
+from tare.measure.exchange.documents import OWN, exchange, shared_formats, summary
+from tare.measure.records.schema import SCHEMA, check
 from tare.report import markdown, terminal
 from tare.report.exchanging import blocks, mark, verdict
 from tare.report.html import render

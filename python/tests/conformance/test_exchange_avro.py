@@ -16,10 +16,10 @@ from support.capabilities import need_codec, need_end, need_module, need_worker_
 from support.worker_requests import ask, load_document, worker_command
 
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
-from tare.measure.exchange import OWN, exchange
-from tare.measure.exchange_tables import exchange_tables
-from tare.measure.foreign import command_of
+from tare.measure.exchange.documents import OWN, exchange
+from tare.measure.exchange.tables import exchange_tables
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.languages import command_of
 from tare.tagged import from_tagged
 
 JAVA, NODE = "avro:java-avro", "avro:node-avsc"

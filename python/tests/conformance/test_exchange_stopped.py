@@ -12,10 +12,10 @@ from support.planted_reader import planted_reader
 
 from tare import measure
 from tare.cli.progress import display
-from tare.measure import exchange as exchanging
-from tare.measure.exchange import NOT_NAMED, NOT_TRIED, exchange, steps_of
-from tare.measure.exchange_tables import exchange_tables
-from tare.measure.record_schema import check
+from tare.measure.exchange import documents as exchanging
+from tare.measure.exchange.documents import NOT_NAMED, NOT_TRIED, exchange, steps_of
+from tare.measure.exchange.tables import exchange_tables
+from tare.measure.records.schema import check
 from tare.measure.session import Control, Event
 from tare.report import markdown, terminal
 from tare.report.html import render

@@ -18,9 +18,9 @@ from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.errors import UsageError
 from tare.fidelity.tables import compare_tables
-from tare.measure.exchange import OWN, shared_formats, summary
-from tare.measure.exchange_tables import COLUMNS, OWN_NAMES, _named, exchange_tables, table_block
-from tare.measure.record_schema import SCHEMA, check
+from tare.measure.exchange.documents import OWN, shared_formats, summary
+from tare.measure.exchange.tables import COLUMNS, OWN_NAMES, _named, exchange_tables, table_block
+from tare.measure.records.schema import SCHEMA, check
 from tare.report import markdown, terminal
 from tare.report.html import render
 
@@ -286,7 +286,7 @@ def test_what_is_no_exchange_of_tables_is_refused() -> None:
 def test_a_run_keeps_it_and_reports_show_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under fidelity, valid by the schema; terminal, Markdown and HTML name the column."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("tare.measure.exchange_tables.COLUMNS", COLUMNS[:8])
+    monkeypatch.setattr("tare.measure.exchange.tables.COLUMNS", COLUMNS[:8])
     workers = reader(tmp_path, "changes")
     assert "csv" in shared_formats(workers, kind="table")
     record = measure.run(
@@ -305,7 +305,7 @@ def test_a_run_keeps_it_and_reports_show_it(tmp_path: Path, monkeypatch: pytest.
 def test_two_columns_of_one_name_cost_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tagged values cannot hold both: that is told, and the probes are exchanged."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("tare.measure.exchange_tables.COLUMNS", COLUMNS[:8])
+    monkeypatch.setattr("tare.measure.exchange.tables.COLUMNS", COLUMNS[:8])
     table = pa.table([pa.array([1, 2]), pa.array(["a", "b"]), pa.array([3, 4])], ["p", "k", "p"])
     out = tmp_path / "out.tare.json"
     record = measure.run(
@@ -330,8 +330,8 @@ def test_an_exchange_that_fails_costs_no_record(tmp_path: Path, monkeypatch: pyt
         raise ZeroDivisionError("of the exchange")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("tare.measure.exchange_tables.COLUMNS", COLUMNS[:8])
-    monkeypatch.setattr("tare.measure.exchange_tables.paired", fails)
+    monkeypatch.setattr("tare.measure.exchange.tables.COLUMNS", COLUMNS[:8])
+    monkeypatch.setattr("tare.measure.exchange.tables.paired", fails)
     record = measure.run(
         TABLE,
         codecs=("csv:pyarrow",),
@@ -358,7 +358,7 @@ def test_the_exchange_is_no_part_of_the_time(tmp_path: Path, monkeypatch: pytest
         was(session)
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("tare.measure.exchange_tables.COLUMNS", COLUMNS[:8])
+    monkeypatch.setattr("tare.measure.exchange.tables.COLUMNS", COLUMNS[:8])
     monkeypatch.setattr(stage, "measure_exchange", slow)
     monkeypatch.setattr(stage, "_kept", lambda *_, **__: {"codecs": [], "pairs": {}, "reason": "none"})
     workers = reader(tmp_path, "changes")  # so that some language has CSV beside Python
@@ -372,8 +372,8 @@ def test_the_exchange_is_no_part_of_the_time(tmp_path: Path, monkeypatch: pytest
 
 def test_the_command_prints_the_matrix_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow has no documents: its tables are exchanged."""
-    monkeypatch.setattr("tare.measure.exchange.LANGUAGES", {})
-    monkeypatch.setattr("tare.measure.exchange_tables.COLUMNS", COLUMNS[:8])
+    monkeypatch.setattr("tare.measure.exchange.documents.LANGUAGES", {})
+    monkeypatch.setattr("tare.measure.exchange.tables.COLUMNS", COLUMNS[:8])
     need_codec("arrow:polars")  # one codec alone exchanges nothing
     done = CliRunner().invoke(codecs_command.command, ["arrow", "--exchange"], standalone_mode=False)
     assert done.return_value == 0, done.stderr

@@ -14,9 +14,9 @@ from support.planted_reader import planted_reader
 from support.worker_requests import worker_command
 
 from tare.errors import Malformed, WorkerError
-from tare.measure.driver import Worker
-from tare.measure.exchange import OWN, summary
-from tare.measure.exchange_tables import NOT_OWN, _told, exchange_tables
+from tare.measure.exchange.documents import OWN, summary
+from tare.measure.exchange.tables import NOT_OWN, _told, exchange_tables
+from tare.measure.worker_client.client import Worker
 
 FAR = "R has no tag for days outside the years 1 to 9999"
 ZONES = ["+05:30", "-08:00", "-00:45", "+14:00", "+00:00", "UTC", "Etc/GMT+8", "Etc/GMT-14", "Asia/Kolkata"]

@@ -14,7 +14,7 @@ from support.soak import scaled
 from support.worker_requests import ask, load_document, worker_command
 
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
+from tare.measure.worker_client.client import Worker
 
 COMMAND = worker_command("java")
 DOCUMENT = {

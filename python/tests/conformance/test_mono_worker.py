@@ -16,8 +16,8 @@ from support.soak import scaled
 from support.worker_requests import DEADLINE_S, ask, changes, load_document, worker_command
 
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
-from tare.measure.foreign import inventory
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.languages import inventory
 
 COMMAND = worker_command("mono")
 DOCUMENT = {

@@ -17,9 +17,9 @@ from support.planted_levels import LEVELS, of_arrow
 from support.worker_requests import ask, changes, load_document
 
 from tare import measure
-from tare.measure.driver import Worker
-from tare.measure.exchange import OWN, ends_of, exchange
-from tare.measure.foreign import inventory
+from tare.measure.exchange.documents import OWN, ends_of, exchange
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.languages import inventory
 from tare.tagged import dump_text, from_tagged
 
 SCHEMA = {

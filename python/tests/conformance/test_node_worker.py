@@ -25,9 +25,9 @@ import tare
 from tare.cli.codecs import command as codecs
 from tare.codec import Codec
 from tare.errors import WorkerError
-from tare.measure import foreign
-from tare.measure.driver import Worker
-from tare.measure.streams import Receiver, Sender
+from tare.measure.worker.transfer import Receiver, Sender
+from tare.measure.worker_client import languages
+from tare.measure.worker_client.client import Worker
 from tare.media import medium
 from tare.tagged import dump_text
 
@@ -523,19 +523,19 @@ def test_where_packages_are_looked_for(tmp_path: Path, monkeypatch: pytest.Monke
     (package / "package.json").write_text('{"name": "msgpackr", "version": "9.9.9", "main": "index.js"}')
     (package / "index.js").write_text(f"require('fs').writeFileSync({str(ran)!r}, '')")
     monkeypatch.delenv("TARE_NODE_MODULES", raising=False)
-    monkeypatch.setattr(foreign, "_REPOSITORY_PACKAGES", tmp_path / "none")
+    monkeypatch.setattr(languages, "_REPOSITORY_PACKAGES", tmp_path / "none")
     data = str(tmp_path / "data" / "tare" / "node" / "node_modules")
-    assert foreign.node_folders() == (data,)
-    assert "msgpack:node-msgpackr" not in foreign.inventory("node", {}).codecs
+    assert languages.node_folders() == (data,)
+    assert "msgpack:node-msgpackr" not in languages.inventory("node", {}).codecs
     assert not ran.exists()
-    monkeypatch.setattr(foreign, "_REPOSITORY_PACKAGES", package.parent)
-    assert foreign.node_folders() == (str(package.parent), data)
+    monkeypatch.setattr(languages, "_REPOSITORY_PACKAGES", package.parent)
+    assert languages.node_folders() == (str(package.parent), data)
     monkeypatch.setenv("TARE_NODE_MODULES", str(tmp_path / "mine"))
-    assert foreign.node_folders() == (str(tmp_path / "mine"),)
+    assert languages.node_folders() == (str(tmp_path / "mine"),)
     # Named, it is used: what the test plants is seen, and run when it is prepared.
     monkeypatch.setenv("TARE_NODE_MODULES", str(package.parent))
-    assert foreign.inventory("node", {}).codecs["msgpack:node-msgpackr"]["version"] == "9.9.9"
-    with Worker("node", foreign.command_of("node", {})) as worker, contextlib.suppress(WorkerError):
+    assert languages.inventory("node", {}).codecs["msgpack:node-msgpackr"]["version"] == "9.9.9"
+    with Worker("node", languages.command_of("node", {})) as worker, contextlib.suppress(WorkerError):
         worker.request("prepare", deadline_s=DEADLINE_S, codec="msgpack:node-msgpackr", encoded=str(SCRIPT))
     assert ran.exists()
 
@@ -557,7 +557,7 @@ def test_a_copy_of_the_worker_finds_packages(tmp_path: Path, monkeypatch: pytest
             patch.delenv("TARE_NODE_MODULES", raising=False)
             patch.setenv("XDG_DATA_HOME", str(tmp_path / "nothing"))
             patch.setenv(variable, value)
-            found = foreign.inventory("node", {"node": f"sh '{copy / SCRIPT.name}'"})
+            found = languages.inventory("node", {"node": f"sh '{copy / SCRIPT.name}'"})
         assert found.codecs["msgpack:node-msgpackr"]["version"] == "9.9.9", variable
 
 

@@ -17,7 +17,7 @@ from support.worker_requests import worker_command
 
 from tare import measure
 from tare.errors import Unsupported, WorkerError
-from tare.measure.own_word import Given, _compared, held
+from tare.measure.exchange.verify_foreign import Given, _compared, held
 from tare.measure.session import Part
 from tare.tagged import NA, Factor
 

@@ -12,7 +12,7 @@ from support.capabilities import need_r
 from support.planted_levels import LEVELS, LevelsColumn, of_arrow
 
 import tare
-from tare.measure.fidelity import compare
+from tare.measure.fidelity.run_probes import compare
 
 FOLDER = Path(tare.__file__).parent / "workers" / "r"
 

@@ -20,11 +20,11 @@ import tare
 from tare import measure
 from tare.codec import Codec
 from tare.errors import WorkerError
-from tare.measure import probes
-from tare.measure.driver import Worker
-from tare.measure.plan import Plan
-from tare.measure.streams import Receiver, Sender
-from tare.measure.table_set import TableSet
+from tare.measure.fidelity import probe_values
+from tare.measure.plan.plan import Plan
+from tare.measure.worker.transfer import Receiver, Sender
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.table_set import TableSet
 from tare.media import medium
 from tare.tagged import from_tagged
 
@@ -327,7 +327,7 @@ def test_several_tables_are_no_data_of_pythons_codecs(
 def test_the_probes_are_pythons() -> None:
     """The file that workers of other languages read holds the very set that the parent judges."""
     lines = json.loads((FOLDER / "probes-values-1.json").read_text("utf-8"))
-    assert lines == [{"probe": one.name, "tagged": one.tagged} for one in probes.VALUES]
+    assert lines == [{"probe": one.name, "tagged": one.tagged} for one in probe_values.VALUES]
 
 
 def test_rows_of_a_plan_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ from support.capabilities import need_codec, need_language
 from support.shared_workers import shared_worker
 
 from tare.errors import WorkerError
-from tare.measure import fidelity, probes
-from tare.measure.exchange import exchange
+from tare.measure.exchange.documents import exchange
+from tare.measure.fidelity import probe_values, run_probes
 from tare.tagged import dump_text
 
 LOSES_FLOATS = dict.fromkeys(("float_nan", "float_nan_payload", "float_inf", "float_minus_inf"), "lossy")
@@ -115,8 +115,8 @@ def judged(request: pytest.FixtureRequest, hello: dict[str, Any]) -> tuple[str, 
                 "cells"
             ]
 
-    cells = fidelity.gather(ask, probes.names("values/1"))
-    return request.param, {cell["probe"]: fidelity.judge(cell["probe"], cell) for cell in cells}
+    cells = run_probes.gather(ask, probe_values.names("values/1"))
+    return request.param, {cell["probe"]: run_probes.judge(cell["probe"], cell) for cell in cells}
 
 
 def test_what_comes_back_of_each_probe(judged: tuple[str, dict[str, str]]) -> None:
@@ -141,7 +141,7 @@ def test_every_codec_is_in_the_table_with_the_version_it_was_built_with(
 
 def test_the_probes_it_was_built_with_are_those_of_the_package(judged: tuple[str, dict[str, str]]) -> None:
     """None left out."""
-    assert set(judged[1]) == set(probes.names("values/1"))
+    assert set(judged[1]) == set(probe_values.names("values/1"))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from support.shared_workers import in_one_process, shared_worker
 from support.worker_requests import ask, load_document
 
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
+from tare.measure.worker_client.client import Worker
 from tare.tagged import dump_text
 
 NAN = float("nan")

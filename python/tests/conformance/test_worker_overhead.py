@@ -13,8 +13,8 @@ from support.capabilities import need_worker_codec
 from support.worker_requests import ask, load_document
 
 from tare.codec import candidates
-from tare.measure.driver import Worker
-from tare.measure.foreign import LANGUAGES
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.languages import LANGUAGES
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from support.shared_workers import in_one_process, shared_worker
 from support.worker_requests import DEADLINE_S, ask, load_document, worker_command
 
 from tare.errors import WorkerError
-from tare.measure.driver import LINE_BYTES, Worker
+from tare.measure.worker_client.client import LINE_BYTES, Worker
 from tare.media.file import cold_possible
 
 DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note": None} for n in range(500)]

@@ -155,7 +155,7 @@ def register() -> None:
 
 
 if __name__ == "__main__":
-    from tare.measure.worker import main
+    from tare.measure.worker.main import main
 
     register()
     main()

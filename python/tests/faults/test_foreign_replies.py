@@ -14,19 +14,19 @@ import pytest
 
 from tare import measure
 from tare.errors import WorkerError
+from tare.measure.conformance.checks import check_worker
 from tare.measure.derive import derive
-from tare.measure.driver import Worker
-from tare.measure.kit import check_worker
-from tare.measure.plan import Plan
-from tare.measure.readings import believable, readings
-from tare.measure.replies import hold_form
-from tare.measure.seat import TARGET_NS
+from tare.measure.plan.plan import Plan
+from tare.measure.sampling.case_runner import TARGET_NS
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.replies import hold_form
+from tare.measure.worker_client.samples import believable, readings
 
 _WORKER = """
 import json, sys
-from tare.measure import ops
+from tare.measure.worker import operations
 ways, now, told = json.loads(sys.argv[1]), "", 0
-run = ops.Ops.op_run
+run = operations.Ops.op_run
 def op_run(self, request):
     global told
     reply = run(self, request | {"codec": "json:stdlib"})
@@ -52,7 +52,7 @@ def op_run(self, request):
         reply["samples"] = [[row[wall]] for row in reply["samples"]]
         reply["cols"] = ["wall_ns"]
     return reply
-ops.Ops.op_run = op_run
+operations.Ops.op_run = op_run
 def lying(name, sound):
     def lie(self, request):
         global now
@@ -67,16 +67,16 @@ def lying(name, sound):
             reply |= {"cold_encode_ns": 100_000_000, "cold_decode_ns": 100_000_000}
         return reply
     return lie
-hello = ops.Ops.op_hello
+hello = operations.Ops.op_hello
 about = {"library": "node", "version": "1", "options": {}, "kinds": ["document"],
          "media": ["memory", "file", "tcp"], "delivery": ["whole", "buffered"], "threads": [1], "executes_code": False, "subset": []}
 def op_hello(self, request):
     return hello(self, request) | {"codecs": [about | {"id": name} for name in ways if name != "*"]}
-ops.Ops.op_hello = op_hello
+operations.Ops.op_hello = op_hello
 for name in ("hello", "load", "prepare", "codec", "verify", "mem", "probe", "encode_to", "decode_from", "open"):
     attribute = name if name == "codec" else "op_" + name
-    setattr(ops.Ops, attribute, lying(name, getattr(ops.Ops, attribute)))
-from tare.measure.worker import main
+    setattr(operations.Ops, attribute, lying(name, getattr(operations.Ops, attribute)))
+from tare.measure.worker.main import main
 main()
 """
 _LOST = {"path": "a", "verdict": "lossy", "count": 1, "in": "1", "out": "2"}

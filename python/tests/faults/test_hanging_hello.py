@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tare import measure
-from tare.measure import driver
+from tare.measure.worker_client import client
 
 _DATA = [{"n": n, "t": "x" * (n % 7)} for n in range(200)]
 
@@ -17,7 +17,7 @@ def test_a_worker_that_says_nothing_takes_no_time_of_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is waited for longer than the whole run may take; then the others are measured, and it is named."""
-    monkeypatch.setattr(driver, "HELLO_DEADLINE_S", 4.0)
+    monkeypatch.setattr(client, "HELLO_DEADLINE_S", 4.0)
     silent = tmp_path / "silent.py"
     silent.write_text("import time; time.sleep(1000)")
     record = measure.run(

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from tare.measure import kit, kit_raw
-from tare.measure.kit_bench import Bench
-from tare.measure.kit_raw import Raw
+from tare.measure.conformance import checks, raw_process
+from tare.measure.conformance.context import Bench
+from tare.measure.conformance.raw_process import Raw
 
 _ENDLESS = "import sys, time\nwhile True: sys.stdout.write('x'); sys.stdout.flush(); time.sleep(0.02)"
 _LONG = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
@@ -37,7 +37,7 @@ def test_a_line_has_one_deadline(program, tmp_path):
 
 
 def test_a_line_has_the_length_that_a_driver_takes(tmp_path, monkeypatch):
-    monkeypatch.setattr(kit_raw, "LINE_BYTES", 1 << 18)
+    monkeypatch.setattr(raw_process, "LINE_BYTES", 1 << 18)
     with Raw(_bench(_LONG, tmp_path)) as raw:
         with pytest.raises(AssertionError, match="without the end of a line"):
             raw.line()
@@ -67,7 +67,7 @@ def test_processes_that_a_program_leaves_behind_end_with_the_check(tmp_path):
 
 
 def test_a_check_tells_an_endless_answer_as_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr(kit_raw, "LINE_BYTES", 1 << 18)
-    (rubbish,) = (one for one in kit.CHECKS if one.__name__ == "_rubbish_is_an_error")
-    found = kit._outcome(rubbish, _bench(_LONG, tmp_path))
+    monkeypatch.setattr(raw_process, "LINE_BYTES", 1 << 18)
+    (rubbish,) = (one for one in checks.CHECKS if one.__name__ == "_rubbish_is_an_error")
+    found = checks._outcome(rubbish, _bench(_LONG, tmp_path))
     assert (found.status, "without the end of a line" in found.why) == ("failed", True)

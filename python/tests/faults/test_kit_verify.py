@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tare.measure.kit import check_worker
+from tare.measure.conformance.checks import check_worker
 
 # Tare's own worker, whose comparison sees both values through glasses that make some alike.
 _WORKER = """
 import sys
-from tare.measure import fidelity
+from tare.measure.fidelity import run_probes
 how = sys.argv[1]
-true = fidelity.compare
+true = run_probes.compare
 def seen(value):
     if isinstance(value, dict):
         pairs = [(name, seen(one)) for name, one in value.items()]
@@ -35,10 +35,10 @@ def compare(a, b, **more):
     if how == "equal":
         return true(a, a if a == b else b, **more)
     return true(seen(a), seen(b), **more)
-fidelity.compare = compare
+run_probes.compare = compare
 from tare.errors import Unsupported
-from tare.measure import ops
-load = ops.Ops.op_load
+from tare.measure.worker import operations
+load = operations.Ops.op_load
 def op_load(self, request):
     with open(request["path"]) as file:
         large = str(2**53 + 1) in file.read()
@@ -48,8 +48,8 @@ def op_load(self, request):
         import os
         os._exit(3)
     return load(self, request)
-ops.Ops.op_load = op_load
-from tare.measure.worker import main
+operations.Ops.op_load = op_load
+from tare.measure.worker.main import main
 main()
 """
 

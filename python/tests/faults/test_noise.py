@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tare import measure
-from tare.measure.plan import Plan
+from tare.measure.plan.plan import Plan
 
 pytestmark = pytest.mark.alone
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tare.measure.plan import Plan
+from tare.measure.plan.plan import Plan
 from tare.measure.result import Result
 from tare.measure.run import run
 from tare.measure.session import Control, Event
@@ -121,7 +121,7 @@ def test_another_machine_or_plan_is_told(
     other = run(None, plan=plan_of(datasets=("synthpop:500",)), out=tmp_path / "other.tare.json", resume=left)
     assert other.record["resumed"]["used"] == 0
     assert len(launches(other.record)) == 4
-    monkeypatch.setattr("tare.measure.resume.same_machine", lambda old, new: ["another processor"])
+    monkeypatch.setattr("tare.measure.records.resume.same_machine", lambda old, new: ["another processor"])
     told = run(None, plan=plan_of(datasets=("synthpop:200",)), out=tmp_path / "m.tare.json", resume=left)
     assert told.record["resumed"]["used"] == 0
     assert (

@@ -20,7 +20,7 @@ TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 RUN = """
 import json, sys
 from tare import measure
-from tare.measure.plan import Plan
+from tare.measure.plan.plan import Plan
 measure.run(sys.argv[1], plan=Plan.from_dict(json.loads(sys.argv[2])), out=sys.argv[3], deadline_s=8)
 """
 # Each with the status that its case must end in, and a word of the reason that must be given.

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from tare import measure
-from tare.measure.kit import check_worker
-from tare.measure.plan import Plan
+from tare.measure.conformance.checks import check_worker
+from tare.measure.plan.plan import Plan
 
 # Tare's own worker under another name. The argument says which operations lose time, from which process on, and how much.
 _WORKER = """
 import os, sys
-from tare.measure import ops
+from tare.measure.worker import operations
 what, first, telling, counter = sys.argv[1].split(","), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
 with open(counter, "ab") as file:
     file.write(b".")
 number = os.path.getsize(counter)
-run = ops.Ops.op_run
+run = operations.Ops.op_run
 def op_run(self, request):
     reply = run(self, request | {"codec": "json:stdlib"})
     if number >= first and request["what"] in what:
@@ -30,15 +30,15 @@ def op_run(self, request):
             [max(1, int(cell * telling)) if i in shorter else cell for i, cell in enumerate(row)] for row in reply["samples"]
         ]
     return reply
-ops.Ops.op_run = op_run
+operations.Ops.op_run = op_run
 for name in ("op_prepare", "codec"):
-    was = getattr(ops.Ops, name)
-    setattr(ops.Ops, name, lambda self, request, was=was: was(self, request | {"codec": "json:stdlib"}))
-hello = ops.Ops.op_hello
+    was = getattr(operations.Ops, name)
+    setattr(operations.Ops, name, lambda self, request, was=was: was(self, request | {"codec": "json:stdlib"}))
+hello = operations.Ops.op_hello
 about = {"id": "json:node", "library": "node", "version": "1", "options": {}, "kinds": ["document"],
          "media": ["memory", "file"], "delivery": ["whole"], "threads": [1], "executes_code": False, "subset": []}
-ops.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
-from tare.measure.worker import main
+operations.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
+from tare.measure.worker.main import main
 main()
 """
 
@@ -66,7 +66,7 @@ def measured(folder: Path, what: str, first: int, telling: float, medium: str) -
     return cases["json:node"]
 
 
-# A machine that does something else moves the wait: half of the time told may then pass (`tare.measure.told`), so these
+# A machine that does something else moves the wait: half of the time told may then pass (`tare.measure.worker_client.clock_check`), so these
 # tell less than half. What half a clock says on a quiet machine is simulated in test_told.
 @pytest.mark.alone
 @pytest.mark.parametrize(

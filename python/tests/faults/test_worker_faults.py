@@ -13,7 +13,7 @@ import pytest
 from support.worker_requests import DEADLINE_S
 
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
+from tare.measure.worker_client.client import Worker
 
 PLANTED = (sys.executable, str(Path(__file__).parent / "planted_worker.py"))
 VALUE = list(range(1000))

@@ -12,9 +12,9 @@ from support.planted_codecs import Planted
 from support.soak import scaled
 from support.synthetic_records import synthetic_record
 
-from tare.measure.analysis import analyse
-from tare.measure.cost import PROFILES, crossing
-from tare.measure.verdict import choose, gather
+from tare.measure.analysis.figures import analyse
+from tare.measure.verdict.choice import choose, gather
+from tare.measure.verdict.cost_model import PROFILES, crossing
 
 pytestmark = pytest.mark.xdist_group("simulated runs")  # they are made once
 

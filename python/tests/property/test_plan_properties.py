@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tare.errors import PlanError, UsageError
 from tare.measure.cases import FACTORS, case_key, full_labels, parse_key
-from tare.measure.plan import Plan, matches
-from tare.measure.plan_reader import Grow
+from tare.measure.plan.plan import Plan, matches
+from tare.measure.plan.reader import Grow
 from tare.route import MEDIA, Route
 
 NAMES = st.text(alphabet="abcxyz:,=._-", min_size=1, max_size=12)

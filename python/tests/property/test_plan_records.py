@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support import synthetic_records
 
 from tare.errors import RecordError
-from tare.measure.journal import Journal, parse_journal
-from tare.measure.record import encode_record, parse_record
+from tare.measure.records.journal import Journal, parse_journal
+from tare.measure.records.record import encode_record, parse_record
 
 
 @lru_cache

@@ -12,10 +12,11 @@ from support import soak
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
-from tare.measure.analysis import Figure
-from tare.measure.cost import wins
-from tare.measure.full_size import UNKNOWN, costed, scaled
-from tare.measure.verdict import gather, recommend
+from tare.measure.analysis.extrapolate import UNKNOWN, costed, scaled
+from tare.measure.analysis.figures import Figure
+from tare.measure.verdict.choice import gather
+from tare.measure.verdict.cost_model import wins
+from tare.measure.verdict.recommend import recommend
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 DRAWS = 400

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support.soak import scaled
 
-from tare.measure.letters import letters
-from tare.measure.statistics import Resampler, differs, median, summarise
+from tare.measure.analysis.letter_display import letters
+from tare.measure.analysis.statistics import Resampler, differs, median, summarise
 
 RUNS = scaled(200, 600)
 

@@ -17,7 +17,7 @@ from typing import IO
 import pytest
 from support.capabilities import need_command, need_sshd
 
-from tare.measure.remote_end import RemoteEnd
+from tare.measure.worker_client.remote import RemoteEnd
 
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 

@@ -24,7 +24,7 @@ from types import ModuleType
 import pytest
 
 from tare.codec import Codec
-from tare.measure.foreign import Inventory, inventory
+from tare.measure.worker_client.languages import Inventory, inventory
 
 __all__ = [
     "NODE_MODULES",
@@ -153,7 +153,7 @@ def need_end(format: str, ids: Collection[str] = (), *, language: str, kind: str
     Returns:
         Every codec of the language that takes part.
     """
-    from tare.measure.exchange import ends_of
+    from tare.measure.exchange.documents import ends_of
 
     missing = {} if language == "python" else need_language(language).missing
     found = [str(one) for one in ends_of(format, languages=[language], kind=kind)[0]]

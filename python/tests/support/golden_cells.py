@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.codec import Codec
-from tare.measure.fidelity import judged_cells, probe
+from tare.measure.fidelity.run_probes import judged_cells, probe
 
 __all__ = ["DEFAULT_INSTALL", "cells", "path_of", "stored"]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from support.capabilities import NODE_MODULES, need_node_modules
 from support.worker_requests import ask, worker_command
-from tare.measure.driver import Worker
+from tare.measure.worker_client.client import Worker
 
 __all__ = ["COMMAND", "load_table", "node_worker"]
 

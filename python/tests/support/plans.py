@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tare.measure.plan import Plan
+from tare.measure.plan.plan import Plan
 
 __all__ = ["once"]
 

@@ -11,9 +11,9 @@ __all__ = ["planted_reader"]
 
 _READER = """
 import json, os, sys, time
-from tare.measure import ops
+from tare.measure.worker import operations
 told = json.loads(sys.argv[1])
-was = ops.Ops.op_decode_from
+was = operations.Ops.op_decode_from
 def op_decode_from(self, request):
     asked = open(request["path"], encoding="latin1").read()
     if told["how"] == "dies" and told["dies"] in asked:
@@ -26,17 +26,17 @@ def op_decode_from(self, request):
         exec(told["change"])
         json.dump(value, open(request["out"], "w"))
     return done
-ops.Ops.op_decode_from = op_decode_from
-prepare = ops.Ops.op_prepare
-ops.Ops.op_prepare = lambda self, request: prepare(self, request | {"codec": told["codec"]})
-codec = ops.Ops.codec
-ops.Ops.codec = lambda self, request: codec(self, request | {"codec": told["codec"]})
-hello = ops.Ops.op_hello
+operations.Ops.op_decode_from = op_decode_from
+prepare = operations.Ops.op_prepare
+operations.Ops.op_prepare = lambda self, request: prepare(self, request | {"codec": told["codec"]})
+codec = operations.Ops.codec
+operations.Ops.codec = lambda self, request: codec(self, request | {"codec": told["codec"]})
+hello = operations.Ops.op_hello
 about = {"id": told["codec"].partition(":")[0] + ":node", "library": "node", "version": "1", "options": {},
          "kinds": [told["kind"]], "media": ["memory"], "delivery": ["whole"], "threads": [1],
          "executes_code": False, "subset": []}
-ops.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
-from tare.measure.worker import main
+operations.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
+from tare.measure.worker.main import main
 main()
 """
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from support.worker_requests import worker_command
-from tare.measure.driver import Worker
+from tare.measure.worker_client.client import Worker
 
 __all__ = ["in_one_process", "shared_worker"]
 

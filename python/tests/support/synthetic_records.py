@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from support.planted_codecs import DOCUMENT, EVERYWHERE, TABLE, Planted
-from tare.measure.mains import TOTAL
+from tare.measure.analysis.ranked_cases import TOTAL
 
 __all__ = ["DOCUMENT", "TABLE", "Planted", "case_key", "synthetic_record"]
 

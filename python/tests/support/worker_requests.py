@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tare.measure.driver import Worker
-from tare.measure.foreign import _PROGRAMS
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.languages import _PROGRAMS
 
 __all__ = ["DEADLINE_S", "ask", "changes", "load_document", "worker_command"]
 
@@ -17,7 +17,7 @@ DEADLINE_S = 60.0
 def worker_command(language: str) -> tuple[str, ...]:
     """Give the program and arguments of a language's worker, Python's own too, installed or not."""
     if language == "python":
-        return (sys.executable, "-c", "from tare.measure.worker import main; main()")
+        return (sys.executable, "-c", "from tare.measure.worker.main import main; main()")
     return _PROGRAMS[language][1]
 
 

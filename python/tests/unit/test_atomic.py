@@ -20,7 +20,7 @@ from support.capabilities import need_linux, need_namespaces, need_root
 
 from tare import atomic
 from tare.atomic import make_folders, refuse_unwritable, remove_folders
-from tare.measure.journal import Journal
+from tare.measure.records.journal import Journal
 from tare.messages.files import HEADER, FileReceiver
 
 

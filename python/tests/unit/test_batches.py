@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tare.measure.batches import long_enough, wall_ns
+from tare.measure.sampling.batch_length import long_enough, wall_ns
 
 TARGET_NS = 2_000_000
 

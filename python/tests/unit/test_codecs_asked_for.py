@@ -16,11 +16,12 @@ from tare.cli import measure as measure_command
 from tare.codec import candidates
 from tare.dataset import open_dataset
 from tare.errors import UsageError
-from tare.measure import foreign, supports
-from tare.measure.foreign import LANGUAGES, Inventory
-from tare.measure.planning import estimate
+from tare.measure.estimate import estimate
+from tare.measure.plan import availability
+from tare.measure.plan.availability import asked_for, check_id, left_after, tried
 from tare.measure.settings import Settings
-from tare.measure.supports import asked_for, check_id, left_after, tried
+from tare.measure.worker_client import languages as of_languages
+from tare.measure.worker_client.languages import LANGUAGES, Inventory
 
 DOCUMENT = {
     "kinds": ["document"],
@@ -54,10 +55,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(language)
         return HERE.get(language) or Inventory(language, "5", {f"json:{language}-own": DOCUMENT})
 
-    monkeypatch.setattr(foreign, "inventory", inventory)
-    monkeypatch.setattr(supports, "inventory", inventory)
+    monkeypatch.setattr(of_languages, "inventory", inventory)
+    monkeypatch.setattr(availability, "inventory", inventory)
     monkeypatch.setattr(
-        foreign.shutil, "which", lambda name: f"/bin/{name}" if name in ("R", "node") else None
+        of_languages.shutil, "which", lambda name: f"/bin/{name}" if name in ("R", "node") else None
     )
     return names
 
@@ -67,7 +68,7 @@ def foreign_ids(
 ) -> tuple[list[str], list[str]]:
     """The codecs of other languages that a pattern means, and what was left out."""
     found, left_out = asked_for([pattern], candidates(kind, languages=None), settings, kind)
-    return [str(codec) for codec in found if foreign.language_of(str(codec), {"perl"})], left_out
+    return [str(codec) for codec in found if of_languages.language_of(str(codec), {"perl"})], left_out
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_languages_that_are_not_installed_are_told_where_they_may_have_it(patter
 def test_where_no_other_language_is_installed_all_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     need_codec("bson:pymongo")
     monkeypatch.setattr(
-        foreign, "inventory", lambda name, *_: Inventory(name, reason="needs it", absent=True)
+        of_languages, "inventory", lambda name, *_: Inventory(name, reason="needs it", absent=True)
     )
     assert foreign_ids("bson:*")[1] == [
         "codecs of Node, Java, Mono and Rust (not installed: see tare codecs --language NAME)"

@@ -13,7 +13,7 @@ from tare import formats
 from tare.cli.codecs import command
 from tare.codec.peers import PEERS
 from tare.errors import UsageError
-from tare.measure import foreign
+from tare.measure.worker_client import languages
 
 
 def run(*args: str) -> str:
@@ -59,8 +59,8 @@ def test_one_codec_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     rds = {"version": "4", "media": ["memory"], "options": {"form": "xdr", "fast": True}}
     rds["choices"] = {"form": ["xdr", "ascii"], "fast": [True, False], "level": [1, 2]}
     here = {"rds:r": rds, "csv:r": {"version": "4", "media": ["file"], "options": {"digits": 15}}}
-    found = foreign.Inventory("r", "4", here, {"yaml:r-yaml": "apt-get install r-cran-yaml"})
-    monkeypatch.setattr(foreign, "inventory", lambda *_: found)
+    found = languages.Inventory("r", "4", here, {"yaml:r-yaml": "apt-get install r-cran-yaml"})
+    monkeypatch.setattr(languages, "inventory", lambda *_: found)
 
     def told(*args: str) -> list[list[str]]:
         said = CliRunner().invoke(command, args, catch_exceptions=False, standalone_mode=False)
@@ -96,18 +96,18 @@ def test_a_format_of_other_languages_alone(monkeypatch: pytest.MonkeyPatch) -> N
     """As each of them has it; one that nobody has is told with those that could not be asked."""
     about = {"version": "1", "media": ["memory"], "options": {}}
     here = {
-        "java": foreign.Inventory("java", "17", {"smile:java-jackson": about, "json:java-gson": about}),
-        "node": foreign.Inventory(
+        "java": languages.Inventory("java", "17", {"smile:java-jackson": about, "json:java-gson": about}),
+        "node": languages.Inventory(
             "node", "20", {"v8:node": about}, {"smile:node-smile": "npm install smile"}
         ),
     }
     asked: list[str] = []
 
-    def inventory(language: str, *_: object) -> foreign.Inventory:
+    def inventory(language: str, *_: object) -> languages.Inventory:
         asked.append(language)
-        return here.get(language) or foreign.Inventory(language, reason="is not here", absent=True)
+        return here.get(language) or languages.Inventory(language, reason="is not here", absent=True)
 
-    monkeypatch.setattr(foreign, "inventory", inventory)
+    monkeypatch.setattr(languages, "inventory", inventory)
     said = CliRunner().invoke(command, ["smile", "v8"], catch_exceptions=False, standalone_mode=False)
     assert [line.split()[0] for line in said.stdout.splitlines()] == [
         "v8:node", "smile:node-smile", "smile:java-jackson"

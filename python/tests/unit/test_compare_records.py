@@ -10,7 +10,7 @@ from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
 from tare.errors import NotComparable
-from tare.measure.comparing import compare
+from tare.measure.comparison.compare import compare
 
 
 def planted(factor=1.0, **changes):

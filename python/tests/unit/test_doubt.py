@@ -8,11 +8,12 @@ from functools import partial
 import pytest
 from support.synthetic_records import Planted, set_floor, synthetic_record
 
-from tare.measure.analysis import analyse
-from tare.measure.curves import growth_rows
+from tare.measure.analysis.figures import analyse
+from tare.measure.analysis.growth_curves import growth_rows
+from tare.measure.analysis.ranked_cases import TOTAL, is_ranked
 from tare.measure.derive import derive
-from tare.measure.mains import TOTAL, is_ranked
-from tare.measure.verdict import gather, recommend
+from tare.measure.verdict.choice import gather
+from tare.measure.verdict.recommend import recommend
 from tare.report import markdown, terminal, words
 from tare.report.digest import digest
 

@@ -16,9 +16,9 @@ from support.capabilities import need_linux
 from support.worker_requests import DEADLINE_S
 
 from tare.errors import UsageError, WorkerError
-from tare.measure import scratch
-from tare.measure.driver import Worker
-from tare.measure.spawn import clean_environment
+from tare.measure.environment import tempdirs
+from tare.measure.worker_client.client import Worker
+from tare.measure.worker_client.process import clean_environment
 
 PRELUDE = """
 import json, os, sys, time
@@ -272,7 +272,7 @@ def test_the_directory_goes_after_kill_9(tmp_path):
 def test_what_a_killed_parent_left_is_swept(tmp_path):
     """The next process removes directories whose owner has gone, and no others."""
     code = (
-        "import os, sys; from tare.measure import scratch; print(scratch.make(sys.argv[1]), flush=True);"
+        "import os, sys; from tare.measure.environment import tempdirs; print(tempdirs.make(sys.argv[1]), flush=True);"
         "os.kill(os.getpid(), 9)"
     )
     done = subprocess.run(
@@ -280,16 +280,16 @@ def test_what_a_killed_parent_left_is_swept(tmp_path):
     )
     left = Path(done.stdout.strip())
     assert left.is_dir()
-    living = scratch.make(tmp_path)
+    living = tempdirs.make(tmp_path)
     assert (left.exists(), living.is_dir()) == (False, True)
-    scratch._sweep(str(tmp_path))
+    tempdirs._sweep(str(tmp_path))
     assert living.is_dir()
-    scratch.remove(living)
+    tempdirs.remove(living)
 
 
 def test_threads_share_one_base_directory(tmp_path, monkeypatch):
     """Workers are started side by side: no folder and no lock is made that nobody knows of."""
-    base, together = scratch._base, threading.Barrier(16)
+    base, together = tempdirs._base, threading.Barrier(16)
     made, found = [], []
 
     def slow(parent: str) -> tuple[Path, int]:
@@ -299,9 +299,9 @@ def test_threads_share_one_base_directory(tmp_path, monkeypatch):
 
     def make() -> None:
         together.wait()
-        found.append(scratch.make(tmp_path))
+        found.append(tempdirs.make(tmp_path))
 
-    monkeypatch.setattr(scratch, "_base", slow)
+    monkeypatch.setattr(tempdirs, "_base", slow)
     threads = [threading.Thread(target=make) for _ in range(16)]
     for thread in threads:
         thread.start()
@@ -311,7 +311,7 @@ def test_threads_share_one_base_directory(tmp_path, monkeypatch):
     assert made == [str(tmp_path)]
     assert [path.name for path in tmp_path.iterdir()] == [found[0].parent.name]
     for path in found:
-        scratch.remove(path)
+        tempdirs.remove(path)
 
 
 def test_the_environment_is_clean(monkeypatch):
@@ -360,7 +360,7 @@ def test_a_killed_parent_leaves_no_worker(tmp_path):
     need_linux()
     code = textwrap.dedent("""
         import os, sys
-        from tare.measure.driver import Worker
+        from tare.measure.worker_client.client import Worker
         worker = Worker(workdir=sys.argv[1])
         worker.hello
         print(worker.pid, flush=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tare.fidelity.tables import compare_tables
-from tare.measure.exchange_tables import cells_of, judge_columns
+from tare.measure.exchange.tables import cells_of, judge_columns
 
 DAY = dt.date(2024, 1, 1)
 DAYS = pa.array([DAY, None])

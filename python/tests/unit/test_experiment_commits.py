@@ -11,7 +11,7 @@ import pytest
 from support.capabilities import ROOT, need_command
 from support.experiment_records import modules, result_of
 
-from tare.measure.record import new_record, read_record, write_record
+from tare.measure.records.record import new_record, read_record, write_record
 
 STUDY = {"plan": "load"}
 RUN = {"name": ""}

@@ -196,7 +196,7 @@ def test_a_curve_that_failed_says_so_and_where(bench):
 
 def test_the_exponents_of_transports_are_those_of_the_study(bench, shared):
     """Each is what our fit gives of the study's own timings; where its reader never ran there is none."""
-    from tare.measure.imports import import_msgpack_r
+    from tare.measure.records.importers import import_msgpack_r
 
     growth = import_msgpack_r(shared("data/r/msgpack-r/benchmarks.csv.xz"))["derived"]["growth"]
     known = {(row["medium"], row["codec"], row["op"]): row["k"] for row in growth}
@@ -255,7 +255,7 @@ def test_the_timings_of_transports_are_those_of_the_study(bench, shared):
     import csv
     import lzma
 
-    from tare.measure.growth import fit_growth
+    from tare.measure.analysis.scaling_fit import fit_growth
 
     source = shared("data/r/msgpack-r/benchmarks.csv.xz")
     names = {"rds:r": "serialize", "dput:r": "dput", "csv:r": "csv"}

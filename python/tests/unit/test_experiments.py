@@ -14,8 +14,8 @@ from support.capabilities import ROOT, need_module
 from support.experiment_records import BENCH, FIGURES, modules, result_of
 from support.soak import scaled
 
-from tare.measure.plan import Plan
-from tare.measure.record import new_record, write_record
+from tare.measure.plan.plan import Plan
+from tare.measure.records.record import new_record, write_record
 from tare.measure.result import Result
 
 NAMES = ("transports", "files", "load", "compress", "documents")

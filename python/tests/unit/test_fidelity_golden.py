@@ -13,7 +13,7 @@ import pytest
 from support.capabilities import need_codec, unavailable
 from support.golden_cells import DEFAULT_INSTALL, cells, path_of, stored
 
-from tare.measure.fidelity import judged_cells, probe
+from tare.measure.fidelity.run_probes import judged_cells, probe
 
 
 @functools.cache

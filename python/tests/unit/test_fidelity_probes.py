@@ -13,36 +13,44 @@ import pytest
 
 from tare.codec import Codec
 from tare.errors import UsageError, WorkerError
-from tare.measure import fidelity, probes
-from tare.measure.fidelity import gather, judge, judged_cells, matrix, probe, repro
+from tare.measure.fidelity.run_probes import (
+    gather,
+    judge,
+    judged_cells,
+    matrix,
+    probe,
+    probe_values,
+    repro,
+    run_probes,
+)
 
 
 def test_every_probe_is_one_named_value_with_words() -> None:
     """Names are unique, each says what it is, and what may kill comes last."""
-    for name in probes.SETS:
-        found = probes.probes(name)
+    for name in probe_values.SETS:
+        found = probe_values.probes(name)
         assert len(found) == len({item.name for item in found})
         assert all(item.help and len(item.help) < 80 for item in found)
         risky = [item.risky for item in found]
         assert name == "columns/1" or risky[-1]
-    assert len(probes.VALUES) > 50
-    assert len(probes.probes("columns/1")) > 25
+    assert len(probe_values.VALUES) > 50
+    assert len(probe_values.probes("columns/1")) > 25
 
 
 def test_values_are_new_each_time() -> None:
     """A library that changes what it encodes harms no other probe."""
-    first = probes.value("shared")
+    first = probe_values.value("shared")
     first["v"][0].append("changed")
-    assert probes.value("shared") == {"v": [[1], [1]]}
-    assert probes.value("shared")["v"][0] is not first["v"][0]
+    assert probe_values.value("shared") == {"v": [[1], [1]]}
+    assert probe_values.value("shared")["v"][0] is not first["v"][0]
 
 
 def test_unknown_names_are_refused_with_near_ones() -> None:
     """For sets and probes."""
     with pytest.raises(UsageError, match="values/1, columns/1"):
-        probes.probes("values/9")
+        probe_values.probes("values/9")
     with pytest.raises(UsageError, match="int_2_53_plus_1"):
-        probes.get("int_2_53_plus1")
+        probe_values.get("int_2_53_plus1")
     with pytest.raises(UsageError, match="no probe"):
         probe(Codec.parse("json:orjson"), only=["nothing"])
 
@@ -183,7 +191,7 @@ class Worker:
 
 def test_a_crash_costs_its_own_cell() -> None:
     """Whichever probe it is, all others have their answer, in few attempts."""
-    names = probes.names("values/1")
+    names = probe_values.names("values/1")
     for deadly in (["depth_2000"], ["int_2_31"], ["cycle", "depth_2000"]):
         worker = Worker(*deadly)
         cells = gather(worker, names)
@@ -195,7 +203,7 @@ def test_a_crash_costs_its_own_cell() -> None:
 
 def test_a_codec_that_always_crashes_is_given_up() -> None:
     """No endless restarts."""
-    names = probes.names("values/1")
+    names = probe_values.names("values/1")
     worker = Worker(*names)
     cells = gather(worker, names)
     assert len(names) == len(cells)
@@ -228,7 +236,7 @@ def test_the_matrix_has_a_cell_for_each_probe() -> None:
 )
 def test_repro_lines_run(codec: str, set_: str, name: str, words: str) -> None:
     """The line a cell shows can be pasted into a shell and shows the same."""
-    line = repro(codec, probes.get(name, set_))
+    line = repro(codec, probe_values.get(name, set_))
     assert line.startswith('python -c "')
     assert "\n" not in line
     code = line.removeprefix('python -c "').removesuffix('"')
@@ -253,8 +261,8 @@ def test_compare_brings_tables_to_arrow_first() -> None:
     import pyarrow as pa
 
     table = pa.table({"a": [1, 2], "b": ["x", None]})
-    assert "same" == fidelity.compare(table, table.to_pylist(), kind="table").verdict
-    assert "lossy" == fidelity.compare(table, [{"a": 1, "b": "x"}], kind="table").verdict
+    assert "same" == run_probes.compare(table, table.to_pylist(), kind="table").verdict
+    assert "lossy" == run_probes.compare(table, [{"a": 1, "b": "x"}], kind="table").verdict
 
 
 @pytest.mark.parametrize("back", [None, 5, "text", b"", object()], ids=lambda item: type(item).__name__)
@@ -262,8 +270,8 @@ def test_a_decoder_that_gives_nothing_is_found_out(back: object) -> None:
     """No items came back, which is what makes a time unproven."""
     import pyarrow as pa
 
-    found = fidelity.compare(pa.table({"a": [1, 2]}), back, kind="table")
+    found = run_probes.compare(pa.table({"a": [1, 2]}), back, kind="table")
     assert ("lossy", 2, 0) == (found.verdict, found.items_in, found.items_out)
-    nothing = fidelity.compare([1, 2], None, kind="document")
+    nothing = run_probes.compare([1, 2], None, kind="document")
     assert ("lossy", 2, 0) == (nothing.verdict, nothing.items_in, nothing.items_out)
-    assert "same" == fidelity.compare(None, None, kind="document").verdict
+    assert "same" == run_probes.compare(None, None, kind="document").verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.codec import Codec
 from tare.measure.session import Part
-from tare.measure.stages.fit import in_groups
+from tare.measure.stages.budget import in_groups
 from tare.measure.stages.weigh import Contender
 
 ORJSON, STDLIB, PICKLE = (Codec.parse(text) for text in ("json:orjson", "json:stdlib", "pickle"))

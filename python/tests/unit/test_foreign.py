@@ -20,16 +20,17 @@ from tare.cli import measure as measure_command
 from tare.cli.measure import chosen_workers
 from tare.codec import Codec
 from tare.errors import UsageError
-from tare.measure import driver, foreign
-from tare.measure.constraints import barred, conditions
-from tare.measure.cost import PROFILES
-from tare.measure.exchange import shared_formats
-from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
-from tare.measure.plan import Plan
-from tare.measure.record_schema import check
-from tare.measure.seat import Seat
-from tare.measure.supports import asked_for, left_after
-from tare.measure.waited import System
+from tare.measure.exchange.documents import shared_formats
+from tare.measure.plan.availability import asked_for, left_after
+from tare.measure.plan.plan import Plan
+from tare.measure.records.schema import check
+from tare.measure.sampling.case_runner import Seat
+from tare.measure.verdict.constraints import barred, conditions
+from tare.measure.verdict.cost_model import PROFILES
+from tare.measure.worker_client import client as driver
+from tare.measure.worker_client import languages as foreign
+from tare.measure.worker_client.languages import LANGUAGES, Foreign, command_of, inventory
+from tare.measure.worker_client.sample_check import System
 
 DOCUMENT = [{"id": n, "name": f"n{n}"} for n in range(50)]
 CODEC = {"id": "json:node", "library": "node", "version": "1", "options": {}, "kinds": ["document"]}
@@ -133,7 +134,8 @@ def test_a_clock_that_loses_two_thirds_is_at_fault(
     monkeypatch: pytest.MonkeyPatch, telling: float, calibrated: bool
 ) -> None:
     """Also one by which the worker makes its samples long enough; one that frees what it made is none."""
-    from tare.measure import readings, waited
+    from tare.measure.worker_client import sample_check as waited
+    from tare.measure.worker_client import samples as readings
 
     now = [0.0]
     monkeypatch.setattr(waited.time, "monotonic_ns", lambda: int(now[0]))
@@ -197,7 +199,7 @@ def test_options_are_those_that_the_id_says(
 def test_one_codec_has_one_id(given: str, printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An option at its default is not printed, so that a codec which is named twice is measured once."""
     found = inventory_of({**CODEC, "options": {"level": 6, "x": True, "sep": ","}})
-    monkeypatch.setattr("tare.measure.supports.inventories", lambda *_: [found])
+    monkeypatch.setattr("tare.measure.plan.availability.inventories", lambda *_: [found])
     codecs, _ = asked_for([f"json:node{given}", f"json:node{printed}"], [], None, "document")
     assert [str(codec) for codec in codecs] == [f"json:node{printed}"]
     assert left_after([f"json:node{given}"], codecs) == []

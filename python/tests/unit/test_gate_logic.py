@@ -10,7 +10,7 @@ from support.soak import scaled
 from support.synthetic_records import synthetic_record
 
 from tare.errors import UsageError
-from tare.measure.gating import gate
+from tare.measure.comparison.gate import gate
 
 NAMES = [f"json:lib{i}" for i in range(11)]
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from tare.measure.growth import fit_growth, fit_line, fit_terms, predict_terms
+from tare.measure.analysis.scaling_fit import fit_growth, fit_line, fit_terms, predict_terms
 
 SIZES = [2.0**i for i in range(6, 15)]
 

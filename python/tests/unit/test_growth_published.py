@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import pytest
 
-from tare.measure.growth import fit_growth
+from tare.measure.analysis.scaling_fit import fit_growth
 
 # Times of 0.05 s and less were left out of the fits: twenty times this floor.
 FLOOR_NS = 0.05e9 / 20

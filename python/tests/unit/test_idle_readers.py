@@ -10,7 +10,7 @@ from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
 from tare.measure.derive import derive
-from tare.measure.verdict import recommend
+from tare.measure.verdict.recommend import recommend
 from tare.measure.verdict.text import IDLE
 from tare.report import markdown, terminal
 from tare.report.html import render as render_html

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tare.errors import RecordError
-from tare.measure.imports import import_msgpack_r, import_record
-from tare.measure.record import encode_record, parse_record
+from tare.measure.records.importers import import_msgpack_r, import_record
+from tare.measure.records.record import encode_record, parse_record
 from tare.measure.result import Result
 
 pytestmark = pytest.mark.xdist_group("published timings")  # they are imported once, in one process

@@ -9,9 +9,9 @@ import pytest
 from support.capabilities import need_linux
 
 from tare import measure
-from tare.measure.driver import Worker
-from tare.measure.plan import Plan
+from tare.measure.plan.plan import Plan
 from tare.measure.stages import weigh
+from tare.measure.worker_client.client import Worker
 
 pytestmark = pytest.mark.xdist_group("one run in process")
 

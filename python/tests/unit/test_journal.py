@@ -10,9 +10,9 @@ import pytest
 from support import synthetic_records
 
 from tare.errors import RecordError
-from tare.measure.journal import Journal, fold
-from tare.measure.record import read_record
-from tare.measure.resume import reusable, whole_launches
+from tare.measure.records.journal import Journal, fold
+from tare.measure.records.record import read_record
+from tare.measure.records.resume import reusable, whole_launches
 
 
 def journal_of(record: dict[str, Any], path: Path) -> Journal:

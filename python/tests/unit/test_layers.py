@@ -76,9 +76,9 @@ TOUCHES = {
     ("tare.scale.executors.dask", "os.environ"): "the processes that it starts inherit it",
     ("tare.scale.executors.ray", "os.environ"): "turns off that Ray reports its use",
     ("tare.scale.place", "os.environ"): "an object store's endpoint, beside its credentials",
-    ("tare.measure.spawn", "os.environ"): "chooses what a worker's environment keeps",
-    ("tare.measure.foreign", "os.environ"): "finds where packages of Node were installed",
-    ("tare.measure.worker", "sys.stdout"): "its standard output is the worker protocol",
+    ("tare.measure.worker_client.process", "os.environ"): "chooses what a worker's environment keeps",
+    ("tare.measure.worker_client.languages", "os.environ"): "finds where packages of Node were installed",
+    ("tare.measure.worker.main", "sys.stdout"): "its standard output is the worker protocol",
     ("tare.media.relay", "sys.stdout"): "a program of its own that tells its port to its parent",
 }
 PROCESS = frozenset({"os.environ", "os.getenv", "sys.argv", "sys.stdout", "sys.stderr", "print"})

@@ -17,7 +17,7 @@ from support.worker_requests import ask, load_document
 from tare import measure
 from tare.dataset import Dataset
 from tare.errors import WorkerError
-from tare.measure.loading import changed_types, handed, refuse_other_values
+from tare.measure.worker_client.load_check import changed_types, handed, refuse_other_values
 from tare.tagged import from_tagged
 
 CODECS = {"r": "rds:r", "mono": "bson:mono-newtonsoft"}

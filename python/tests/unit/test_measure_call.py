@@ -11,7 +11,7 @@ import tare
 from tare.cli.measure import command
 from tare.errors import UsageError
 from tare.measure.calling import arguments_of
-from tare.measure.cost import PROFILES
+from tare.measure.verdict.cost_model import PROFILES
 
 
 def test_the_package_is_a_module_and_callable() -> None:

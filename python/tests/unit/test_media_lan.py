@@ -26,10 +26,10 @@ from support.capabilities import need_command, need_linux, unavailable
 
 from tare import measure
 from tare._tare import PacketRelay
-from tare.measure.link_check import check_link, drift
-from tare.measure.plan import Plan
-from tare.measure.reach import Reach
+from tare.measure.environment.link_check import check_link, drift
+from tare.measure.plan.plan import Plan
 from tare.measure.settings import Settings
+from tare.measure.worker_client.network import Reach
 from tare.media import lan
 from tare.media.lan import METHODS, Lan, LanError
 from tare.media.link import Link

@@ -12,9 +12,9 @@ from support.worker_requests import ask
 
 from tare import measure, open_store
 from tare.errors import Corrupt, KeyNotFound, UsageError, WorkerError
-from tare.measure.driver import Worker
-from tare.measure.plan import Plan
-from tare.measure.supports import supports
+from tare.measure.plan.availability import supports
+from tare.measure.plan.plan import Plan
+from tare.measure.worker_client.client import Worker
 from tare.media import store
 from tare.report import markdown
 

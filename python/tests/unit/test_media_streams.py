@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from support.capabilities import need_ipv6
 
 from tare.errors import UsageError
-from tare.measure.link_check import check_link
+from tare.measure.environment.link_check import check_link
 from tare.media import Listener, fifo, link, medium, remote, tcp, unix
 from tare.media.link import Link, RelayProcess
 from tare.media.remote import Remote

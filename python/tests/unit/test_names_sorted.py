@@ -13,9 +13,9 @@ from support.capabilities import need_codec
 from tare import measure
 from tare.codec import Codec
 from tare.errors import Unsupported, UsageError
-from tare.measure.plan import Plan
-from tare.measure.prepared import in_order, sorted_names
-from tare.measure.supports import supports
+from tare.measure.plan.availability import supports
+from tare.measure.plan.plan import Plan
+from tare.measure.worker.prepared_codec import in_order, sorted_names
 
 SORTING = ("stdlib", "orjson", "ujson", "rapidjson", "msgspec", "simplejson")
 NAMES = st.text(st.characters(codec="utf-8"), max_size=5)

@@ -20,8 +20,7 @@ from tare.errors import EncodeError, WorkerError
 from tare.fidelity import compare
 from tare.formats import arrow
 from tare.frames import pandas_by_types
-from tare.measure import exchange_tables
-from tare.measure.loading import handed
+from tare.measure.worker_client.load_check import handed
 from tare.scale.tasks import partition
 
 SIZES = ["lo", "mid", "hi"]
@@ -219,7 +218,7 @@ def test_parts_that_contradict_each_other_are_saved_batch_by_batch(tmp_path, siz
 def test_languages_exchange_no_table_without_one_order() -> None:
     for table, count in ((grown(), 1), (contradicting(), 0)):
         tables: dict = {}
-        said = exchange_tables._add_own(table, tables, {})
+        said = tables._add_own(table, tables, {})
         assert len(tables) == count
         assert ("column 'k'" in said) is not bool(count)
 

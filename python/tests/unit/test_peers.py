@@ -17,8 +17,8 @@ from tare import Route, compress
 from tare.cli.codecs import command as codecs_command
 from tare.codec import Codec, peers, set_threads
 from tare.errors import DecodeError, MissingLibrary, Unsupported, UsageError
-from tare.measure.memory import peak
-from tare.measure.supports import asked_for, supports
+from tare.measure.plan.availability import asked_for, supports
+from tare.measure.worker.peak_memory import peak
 
 IDS = [
     "gzip:6,library=stdlib",

@@ -14,13 +14,13 @@ import pytest
 from tare import measure
 from tare.codec import Codec
 from tare.errors import UsageError
-from tare.measure.estimate import Uses, least_ns
 from tare.measure.pipeline import mark_unmeasured
 from tare.measure.session import Control, Event, Part
 from tare.measure.settings import Settings
-from tare.measure.stages import fit, measurement
-from tare.measure.stages.fit import fitting_share
+from tare.measure.stages import budget, measurement
+from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.rounds import sample_rounds
+from tare.measure.stages.standings import Uses, least_ns
 from tare.measure.stages.trials import NOT_REACHED, Trials
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
@@ -161,7 +161,7 @@ def test_no_sample_begins_that_would_end_after_the_limit():
 
 def test_trial_samples_go_when_there_are_others():
     """Two are tried at a time: their times count only until two rounds are there."""
-    from tare.measure.seat import Seat
+    from tare.measure.sampling.case_runner import Seat
 
     seat: Any = Seat.__new__(Seat)
     seat.samples = {"encode": {"round": [0, 1], "wall_ns": [900, 100]}}
@@ -188,8 +188,8 @@ def test_trial_samples_go_when_there_are_others():
 )
 def test_all_of_the_data_is_measured_if_it_fits(monkeypatch, size, time_s, free, expected):
     """One pass must fit into half the time, and the data into the memory as often as processes hold it."""
-    monkeypatch.setattr(fit, "available_bytes", lambda: free)
-    monkeypatch.setattr(fit, "_byte_s", lambda session, base: 1e-9)
+    monkeypatch.setattr(budget, "available_bytes", lambda: free)
+    monkeypatch.setattr(budget, "_byte_s", lambda session, base: 1e-9)
     limit = time_s or math.inf
     session: Any = SimpleNamespace(
         dataset=SimpleNamespace(bytes_memory=size, kind="table"),

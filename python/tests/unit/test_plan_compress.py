@@ -12,8 +12,8 @@ from support.capabilities import need_codec
 from tare import measure
 from tare.cli.measure import command
 from tare.errors import PlanError, UsageError
-from tare.measure import plan_run
-from tare.measure.plan import Plan
+from tare.measure import plan_pipeline
+from tare.measure.plan.plan import Plan
 from tare.measure.settings import Settings
 from tare.report import markdown, terminal
 
@@ -119,7 +119,7 @@ def test_the_command_takes_a_part() -> None:
 
 def test_data_that_memory_has_no_room_for_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """10^8 doubles are not made where a few processes could not hold them; smaller ones are measured."""
-    monkeypatch.setattr(plan_run, "available_bytes", lambda: 5 << 30)
+    monkeypatch.setattr(plan_pipeline, "available_bytes", lambda: 5 << 30)
     plan = Plan.named("compress").narrow(
         codecs=["arrow:pyarrow"],
         media=["memory"],
@@ -140,8 +140,8 @@ def test_slow_calls_get_the_time_the_plan_allows() -> None:
     plan = Plan.named("compress")
     assert 600 == plan.statistics.deadline_s
     settings = Settings(time_s=0)
-    assert 600 == plan_run._deadline_s(plan, settings, 0.0)
-    assert 120 == plan_run._deadline_s(plan, settings, 120.0)
-    assert 30 == plan_run._deadline_s(Plan.named("load"), settings, 0.0)
+    assert 600 == plan_pipeline._deadline_s(plan, settings, 0.0)
+    assert 120 == plan_pipeline._deadline_s(plan, settings, 120.0)
+    assert 30 == plan_pipeline._deadline_s(Plan.named("load"), settings, 0.0)
     with pytest.raises(PlanError, match="deadline_s"):
         Plan.from_dict(plan.as_dict() | {"statistics": {"deadline_s": 0}})

@@ -10,8 +10,8 @@ import pytest
 
 from tare.datasets.uniform import uniform
 from tare.errors import UsageError
-from tare.measure.named_data import NAMED, dataset_kind, resolve_dataset, resolver
-from tare.measure.plan import PLANS, Plan
+from tare.measure.plan.datasets import NAMED, dataset_kind, resolve_dataset, resolver
+from tare.measure.plan.plan import PLANS, Plan
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -10,10 +10,10 @@ import pytest
 from tare.codec import Codec, candidates
 from tare.errors import PlanError, UsageError
 from tare.measure.cases import case_key, full_labels, label_text, operations, parse_key
-from tare.measure.plan import MAX_FILE_BYTES, PLANS, Plan
-from tare.measure.planning import estimate
+from tare.measure.estimate import estimate
+from tare.measure.plan.availability import asked_for, left_after
+from tare.measure.plan.plan import MAX_FILE_BYTES, PLANS, Plan
 from tare.measure.settings import Settings
-from tare.measure.supports import asked_for, left_after
 
 BLOCK: dict[str, Any] = {"dataset": ["d.csv"], "codec": ["csv:stdlib"]}
 

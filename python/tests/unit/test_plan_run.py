@@ -10,11 +10,11 @@ import pytest
 
 from tare import measure
 from tare.errors import PlanError
-from tare.measure import driver
-from tare.measure.mains import main_cases
-from tare.measure.plan import Plan
-from tare.measure.planning import plan_seconds
+from tare.measure.analysis.ranked_cases import main_cases
+from tare.measure.estimate import plan_seconds
+from tare.measure.plan.plan import Plan
 from tare.measure.stages.memory import missing_peak
+from tare.measure.worker_client import client
 from tare.report import markdown
 
 TABLE = pa.table({"a": range(2000), "b": [f"x{n % 9}" for n in range(2000)]})
@@ -46,7 +46,7 @@ def test_all_threads_of_a_plan_are_all_threads(monkeypatch):
     """A case of threads=all has workers that are neither pinned nor told to use one thread."""
     seen: list[tuple[Any, Any]] = []
 
-    class Watched(driver.Worker):
+    class Watched(client.Worker):
         def __init__(self, *args: Any, **options: Any) -> None:
             self.asked = options["threads"], options["cpu"]
             super().__init__(*args, **options)
@@ -56,7 +56,7 @@ def test_all_threads_of_a_plan_are_all_threads(monkeypatch):
                 seen.append((self.asked, fields["threads"]))
             return super().send(op, **fields)
 
-    monkeypatch.setattr(driver, "Worker", Watched)
+    monkeypatch.setattr(client, "Worker", Watched)
     block = {"dataset": ["d"], "codec": ["parquet:pyarrow", "arrow:pyarrow"], "threads": [1, "all"]}
     result = measure.run(TABLE, plan=plan_of(block), time_s=0)
     assert ["ok"] * 4 == [case["status"] for case in labelled(result)]

@@ -9,8 +9,8 @@ from typing import ClassVar
 import pytest
 
 from tare.measure.cases import ALWAYS, FACTORS, Case
-from tare.measure.plan import PLANS, Plan
-from tare.measure.supports import canonical, supports
+from tare.measure.plan.availability import canonical, supports
+from tare.measure.plan.plan import PLANS, Plan
 
 
 def frozen_lines(cases: Iterable[Case]) -> list[str]:

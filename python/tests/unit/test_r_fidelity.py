@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tare.measure import probe_robjects
-from tare.measure.probe_robjects import OBJECTS, ROUTES
+from tare.measure.fidelity import probe_robjects
+from tare.measure.fidelity.probe_robjects import OBJECTS, ROUTES
 
 _MADE = re.compile(r"(<!-- made by .*? -->\n).*?(<!-- /made -->)", re.DOTALL)
 

@@ -10,8 +10,9 @@ from support.planted_codecs import Planted
 from support.soak import scaled
 from support.synthetic_records import set_floor, synthetic_record
 
-from tare.measure.cost import PROFILES, Costed
-from tare.measure.verdict import gather, recommend
+from tare.measure.verdict.choice import gather
+from tare.measure.verdict.cost_model import PROFILES, Costed
+from tare.measure.verdict.recommend import recommend
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 BASE = Planted("parquet:pyarrow", 200, 200, 0.5, flags=FLAT)
@@ -254,7 +255,7 @@ def whole():
 
 def test_timed_share_is_that_of_the_clock():
     """A cost of 1 s of times and 3 s of bytes is timed to a quarter; costs of nothing count as timed."""
-    from tare.measure.cost import timed_share
+    from tare.measure.verdict.cost_model import timed_share
 
     one = Costed("a", "a", 3e6, 0.5, 0.5, np.ones(2), np.ones(2))
     assert timed_share(one, PROFILES["exchange"].with_link("1MB")) == pytest.approx(2.0 / (2.0 + 9.0))

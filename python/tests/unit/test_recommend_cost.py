@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from tare.errors import UsageError
-from tare.measure.cost import PROFILES, Costed, Profile, cost, crossing, envelope, pareto, parse_link, wins
+from tare.measure.verdict.cost_model import (
+    PROFILES,
+    Costed,
+    Profile,
+    cost,
+    crossing,
+    envelope,
+    pareto,
+    parse_link,
+    wins,
+)
 
 PLAIN = Profile("plain", "", "file")
 

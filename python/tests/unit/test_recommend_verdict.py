@@ -11,11 +11,11 @@ from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
 from tare.errors import UsageError
-from tare.measure.constraints import allowed, conditions, kept
-from tare.measure.cost import Crossing
 from tare.measure.derive import derive
-from tare.measure.verdict import recommend
 from tare.measure.verdict import text as wording
+from tare.measure.verdict.constraints import allowed, conditions, kept
+from tare.measure.verdict.cost_model import Crossing
+from tare.measure.verdict.recommend import recommend
 from tare.report import terminal
 
 details = partial(terminal.render, verbose=True)

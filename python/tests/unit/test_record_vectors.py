@@ -10,9 +10,9 @@ import pytest
 from support import synthetic_records
 
 from tare.errors import RecordError
-from tare.measure.journal import Journal
-from tare.measure.record import encode_record, parse_record, read_record
-from tare.measure.record_schema import SCHEMA, check
+from tare.measure.records.journal import Journal
+from tare.measure.records.record import encode_record, parse_record, read_record
+from tare.measure.records.schema import SCHEMA, check
 from tare.measure.result import Result
 
 ERRORS = (

@@ -12,9 +12,9 @@ import pytest
 from support import synthetic_records
 
 from tare.errors import RecordError
-from tare.measure import record as record_module
-from tare.measure.machine import describe_machine, same_machine
-from tare.measure.record import (
+from tare.measure.environment.machine import describe_machine, same_machine
+from tare.measure.records import record as record_module
+from tare.measure.records.record import (
     encode_record,
     new_record,
     parse_record,
@@ -170,7 +170,7 @@ def test_compression_with_a_dictionary_is_told() -> None:
 
 def test_too_many_cases_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of cases has a limit."""
-    from tare.measure.record_schema import SCHEMA
+    from tare.measure.records.schema import SCHEMA
 
     monkeypatch.setitem(SCHEMA["properties"]["cases"], "maxItems", 2)
     case = {"key": "k", "labels": {}, "status": "ok"}

@@ -69,7 +69,7 @@ def test_costs_are_those_of_the_design(uses: ModuleType) -> None:
 
 def test_first_uses_agree_with_the_code_that_measures(uses: ModuleType) -> None:
     """The weights are written out twice, so that one cannot be moved without the other."""
-    profiles = importlib.import_module("tare.measure.cost").PROFILES
+    profiles = importlib.import_module("tare.measure.verdict.cost_model").PROFILES
     table = uses.uses_of(profiles)
     assert set(table) == set(profiles)
     for name, use in table.items():

@@ -9,8 +9,8 @@ import pytest
 from support.synthetic_records import synthetic_record
 
 from tare.cli.exchanging import table_lines
-from tare.measure.exchange import OWN
-from tare.measure.exchange_tables import OWN_NAMES
+from tare.measure.exchange.documents import OWN
+from tare.measure.exchange.tables import OWN_NAMES
 from tare.report import exchanging, markdown, terminal
 from tare.report.html import render
 

@@ -13,7 +13,7 @@ import pytest
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
-from tare.measure.verdict import recommend
+from tare.measure.verdict.recommend import recommend
 from tare.report import csv as report_csv
 from tare.report import json as report_json
 from tare.report import markdown, terminal, text

@@ -15,8 +15,8 @@ from support import synthetic_records
 
 from tare import Route, measure
 from tare.errors import NotTrusted, RecordError, UsageError
-from tare.measure.journal import Journal
-from tare.measure.record import DERIVED_VERSION, encode_record, parse_record
+from tare.measure.records.journal import Journal
+from tare.measure.records.record import DERIVED_VERSION, encode_record, parse_record
 from tare.measure.result import Result, load
 from tare.report import terminal
 from tare.report.html import render as render_html

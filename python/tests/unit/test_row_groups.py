@@ -12,7 +12,7 @@ from support.capabilities import need_codec
 
 import tare
 from tare import scale
-from tare.measure.touch import touch
+from tare.measure.worker.materialize import touch
 
 ROWS = 3000
 GROUP = 700  # no batch ends where a group does

@@ -20,13 +20,13 @@ from tare.dataset import open_dataset
 from tare.errors import MissingLibrary, UsageError, WorkerError
 from tare.measure import session as sessions
 from tare.measure.derive import derive
-from tare.measure.driver import Worker
 from tare.measure.pipeline import keep_base
 from tare.measure.run import kind_given, open_session, start_record
-from tare.measure.seat import Seat
+from tare.measure.sampling.case_runner import Seat
 from tare.measure.session import Control, Event, Part, Wiring, memory_limit_bytes
 from tare.measure.settings import Settings
 from tare.measure.stages.measurement import Measurement
+from tare.measure.worker_client.client import Worker
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 TABLE = pa.table(
@@ -392,7 +392,7 @@ def test_a_codec_that_needs_far_more_memory_is_stopped(monkeypatch):
     """A codec that wants many copies of the data ends with that reason; one that wants few is well."""
     # Parsing a Python literal takes some 100 times the memory of its numbers.
     monkeypatch.setattr(sessions, "_WORKER_FLOOR_BYTES", 120 << 20)
-    monkeypatch.setattr("tare.measure.limits.available_bytes", lambda: 0)
+    monkeypatch.setattr("tare.measure.environment.limits.available_bytes", lambda: 0)
     dataset, settings = open_dataset(list(range(400_000))), Settings(time_s=60)
     with open_session(dataset, settings, start_record(dataset, settings, ""), Wiring()) as made:
         found = {}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tare.errors import WorkerError
-from tare.measure.rounds import run_rounds
-from tare.measure.seat import Seat
-from tare.measure.told import Told
+from tare.measure.sampling.case_runner import Seat
+from tare.measure.sampling.rounds import run_rounds
+from tare.measure.worker_client.clock_check import Told
 
 
 def seat_of(error: WorkerError, *, dies: bool) -> Seat:

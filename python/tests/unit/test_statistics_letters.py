@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tare.measure.letters import letters, tie_groups
+from tare.measure.analysis.letter_display import letters, tie_groups
 
 
 def all_pairs(count):

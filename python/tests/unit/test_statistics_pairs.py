@@ -9,8 +9,8 @@ import pytest
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
-from tare.measure.analysis import analyse, pair_summary, pairs_apart
-from tare.measure.statistics import differs
+from tare.measure.analysis.figures import analyse, pair_summary, pairs_apart
+from tare.measure.analysis.statistics import differs
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tare.measure.statistics import (
+from tare.measure.analysis.statistics import (
     DRAWS,
     Resampler,
     align,

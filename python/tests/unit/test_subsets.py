@@ -11,9 +11,9 @@ from support.capabilities import need_codec
 from tare import kinds
 from tare.codec import Codec
 from tare.formats import FORMATS
-from tare.measure.fidelity import compare
-from tare.measure.prepared import Prepared
-from tare.measure.subsets import remark, row_range, steps_of
+from tare.measure.fidelity.run_probes import compare
+from tare.measure.plan.subsets import remark, row_range, steps_of
+from tare.measure.worker.prepared_codec import Prepared
 
 ROWS = 150_001
 TABLE = pa.table(

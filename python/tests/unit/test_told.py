@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tare.measure import waited
-from tare.measure.told import Told, far_short
-from tare.measure.waited import System
+from tare.measure.worker_client import sample_check
+from tare.measure.worker_client.clock_check import Told, far_short
+from tare.measure.worker_client.sample_check import System
 
 MS = 1_000_000
 
@@ -70,7 +70,7 @@ class Simulated:
 def said_of(
     monkeypatch: pytest.MonkeyPatch, worker: Simulated, operation: str = "encode", batch: int = 200
 ) -> str:
-    monkeypatch.setattr(waited.time, "monotonic_ns", worker.clock)
+    monkeypatch.setattr(sample_check.time, "monotonic_ns", worker.clock)
     return far_short(worker.ask, worker.counted, operation, batch)
 
 

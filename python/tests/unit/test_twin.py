@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tare import measure
-from tare.measure import driver, seat
-from tare.measure.batches import long_enough
-from tare.measure.plan import Plan
+from tare.measure.plan.plan import Plan
+from tare.measure.sampling import case_runner
+from tare.measure.sampling.batch_length import long_enough
+from tare.measure.worker_client import client
 
 DOCUMENT = [{"id": n, "name": f"name {n % 97}", "lines": [n / 7] * (n % 5)} for n in range(2000)]
 BASE = "json:orjson"
@@ -28,7 +29,7 @@ def test_what_a_workers_heap_has_seen_is_the_same_for_base_and_twin(
     """
     asked: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
 
-    class Watched(driver.Worker):
+    class Watched(client.Worker):
         again = False
 
         def send(self, op: str, **fields: Any) -> int:
@@ -52,9 +53,9 @@ def test_what_a_workers_heap_has_seen_is_the_same_for_base_and_twin(
         finally:
             Watched.again = False
 
-    monkeypatch.setattr(seat, "long_enough", counted_once)
+    monkeypatch.setattr(case_runner, "long_enough", counted_once)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(driver, "Worker", Watched)
+    monkeypatch.setattr(client, "Worker", Watched)
     block = {"dataset": ["d"], "codec": [BASE, "json:stdlib"], "medium": ["memory"]}
     few = {"launches": 2, "rounds": 2}
     plan = {"plan": 1, "name": "twin", "statistics": few, "block": [block]}

@@ -11,11 +11,11 @@ from tare.cli.measure import not_installed
 from tare.codec import Codec, candidates
 from tare.codec.shortlist import beside, is_common, missing, shortlist
 from tare.dataset import Dataset, open_dataset
-from tare.measure.constraints import barred, conditions
-from tare.measure.cost import PROFILES
-from tare.measure.recommend import default_profile
+from tare.measure.plan.availability import tried
 from tare.measure.settings import Settings
-from tare.measure.supports import tried
+from tare.measure.verdict.constraints import barred, conditions
+from tare.measure.verdict.cost_model import PROFILES
+from tare.measure.verdict.default_use import default_profile
 
 ONE_LANGUAGE = {
     "pickle",

@@ -6,7 +6,7 @@ import pytest
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
-from tare.measure.verdict import recommend
+from tare.measure.verdict.recommend import recommend
 
 SAFE = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 BASE = Planted("parquet:pyarrow", 400, 200, 0.2, flags=SAFE)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tare.errors import WorkerError
-from tare.measure import readings, waited
-from tare.measure.seat import calls_ns
-from tare.measure.stages.stream import hold_stamps, span_of
-from tare.measure.waited import System
+from tare.measure.sampling.case_runner import calls_ns
+from tare.measure.stages.transfer import hold_stamps, span_of
+from tare.measure.worker_client import sample_check, samples
+from tare.measure.worker_client.sample_check import System
 
 COLS = ["wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw"]
 
@@ -29,10 +29,10 @@ COLS = ["wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw"]
 def test_a_sample_of_less_than_nothing_is_no_figure(row: list[int], said: str) -> None:
     reply = {"cols": COLS, "samples": [row], "batch": 1}
     if not said:
-        readings.believable(reply, "perl")
+        samples.believable(reply, "perl")
         return
     with pytest.raises(WorkerError, match=f"the worker's clock is wrong: {said}") as caught:
-        readings.believable(reply, "perl")
+        samples.believable(reply, "perl")
     assert caught.value.type == "clock"
 
 
@@ -61,7 +61,7 @@ def test_cpu_time_that_moves_by_steps_is_at_fault(rows: list[list[int]], said: b
             return {"cols": COLS, "samples": rows, "batch": 1}
         return {"cols": COLS, "samples": [[10**9, 10**9, 0, 0, 0]], "batch": 1}
 
-    found = readings.clock_fault(ask, lambda: System(None, 0))
+    found = samples.clock_fault(ask, lambda: System(None, 0))
     assert ("its CPU clock stood still in 8 of 10 samples" in found) == said, found
 
 
@@ -72,7 +72,7 @@ def test_cpu_time_without_a_number_is_not_nought() -> None:
         return {"cols": COLS, "samples": [[2_000_000, None, None, 0, 0]] * fields["samples"], "batch": 1}
 
     used = iter(range(0, 10**12, 10**9))
-    assert not readings.clock_fault(ask, lambda: System(next(used), 0))
+    assert not samples.clock_fault(ask, lambda: System(next(used), 0))
 
 
 STAMP = 2**62 + 1
@@ -93,7 +93,7 @@ STAMP = 2**62 + 1
 )
 def test_a_column_without_a_number_is_none(cols: list[str], rows: list[Any], kept: list[Any]) -> None:
     """A clock that is lacking may be null in each row; but wall time may not be lacking."""
-    found = readings.readings({"cols": cols, "samples": rows, "batch": 1})
+    found = samples.readings({"cols": cols, "samples": rows, "batch": 1})
     assert found["samples"] == kept
     for row in kept[:1]:
         assert len(found["cols"]) == len(row)
@@ -107,13 +107,13 @@ def test_a_column_without_a_number_is_none(cols: list[str], rows: list[Any], kep
 def test_a_column_has_a_number_in_each_row_or_in_none(name: str) -> None:
     """With one of two, CPU time would be known of some samples, and less of it than was used."""
     with pytest.raises(ValueError, match=f"{name} in some samples only"):
-        readings.readings({"cols": ["nvcsw", name], "samples": [[1, 2], [1, None], [1, 2]], "batch": 1})
+        samples.readings({"cols": ["nvcsw", name], "samples": [[1, 2], [1, None], [1, 2]], "batch": 1})
 
 
 @pytest.mark.parametrize("rows", [[[None, 5]], [[None, 0], [None, 0]]])
 def test_wall_time_without_a_number_is_no_sample(rows: list[Any]) -> None:
     with pytest.raises(WorkerError, match="gave samples without wall_ns") as caught:
-        readings.believable({"cols": ["wall_ns", "user_ns"], "samples": rows, "batch": 1}, "perl")
+        samples.believable({"cols": ["wall_ns", "user_ns"], "samples": rows, "batch": 1}, "perl")
     assert caught.value.type == "protocol"
 
 
@@ -134,7 +134,7 @@ def test_a_call_takes_the_cpu_time_that_is_known(columns: dict[str, list[int]], 
 
 
 def test_a_worker_without_a_clock_of_the_cpu_has_its_wall_clock() -> None:
-    readings.believable(
+    samples.believable(
         {"cols": ["wall_ns", "nivcsw", "nvcsw"], "samples": [[2_000_000, 0, 0]], "batch": 1}, "perl"
     )
 
@@ -146,7 +146,7 @@ def test_cpu_time_that_loses_two_thirds_is_at_fault(
 ) -> None:
     """It is held against what the system counts of the process, where it tells."""
     now, used, batch = [0.0], [0.0], [1]
-    monkeypatch.setattr(waited.time, "monotonic_ns", lambda: int(now[0]))
+    monkeypatch.setattr(sample_check.time, "monotonic_ns", lambda: int(now[0]))
 
     def ask(**fields: Any) -> dict[str, Any]:
         if target := fields.get("target_ns"):
@@ -156,23 +156,23 @@ def test_cpu_time_that_loses_two_thirds_is_at_fault(
         used[0] += wall + 2e6
         return {"cols": COLS[:2], "samples": [[int(wall), int(wall * telling)]], "batch": batch[0]}
 
-    said = readings.clock_fault(ask, lambda: System(int(used[0]) if known else None, 0))
+    said = samples.clock_fault(ask, lambda: System(int(used[0]) if known else None, 0))
     assert bool(said) == (known and telling < 0.35), said
     assert ("ns of CPU time were told for" in said) == bool(said)
 
 
 def test_the_cpu_time_of_a_process_is_what_it_used() -> None:
-    before = readings.cpu_ns_of(os.getpid())
+    before = samples.cpu_ns_of(os.getpid())
     if before is None:
         assert not os.path.exists("/proc/self/schedstat")
         return
     began = time.thread_time_ns()
     while time.thread_time_ns() - began < 50_000_000:
         pass
-    after = readings.cpu_ns_of(os.getpid())
+    after = samples.cpu_ns_of(os.getpid())
     assert after is not None
     assert after - before >= 40_000_000
-    assert readings.cpu_ns_of(2**22 + 1) is None
+    assert samples.cpu_ns_of(2**22 + 1) is None
 
 
 WRITER = ["wall_ns", "start_ns", "first_byte_ns", "last_byte_ns", "closed_ns"]

@@ -13,7 +13,7 @@ from support.capabilities import need_module
 from support.worker_requests import DEADLINE_S, ask
 
 from tare.errors import WorkerError
-from tare.measure.driver import Worker
+from tare.measure.worker_client.client import Worker
 
 ROWS = 2000
 DOCUMENTS = [{"id": n, "name": f"n{n}"} for n in range(300)]

@@ -12,9 +12,9 @@ import pytest
 from support.capabilities import need, need_module
 
 from tare.codec import Codec
-from tare.measure import clocks, memory, sampling
-from tare.measure.phases import MESSAGE_BYTES, OpError, cut, phase
-from tare.measure.touch import touch
+from tare.measure.worker import calibration, clocks, peak_memory
+from tare.measure.worker.errors import MESSAGE_BYTES, OpError, cut, phase
+from tare.measure.worker.materialize import touch
 
 
 def cells(row: list[int]) -> dict[str, int]:
@@ -83,7 +83,7 @@ def test_each_result_is_dropped_before_the_next_call(batch: int, collect: bool) 
 
 def test_calibration_drops_results_too() -> None:
     alive: list[int] = []
-    assert sampling.calibrate(counting(alive), None, target_ns=200_000) >= 1
+    assert calibration.calibrate(counting(alive), None, target_ns=200_000) >= 1
     assert set(alive) == {0}
     assert (Counted.alive, Counted.made) == (0, len(alive))
 
@@ -153,21 +153,21 @@ def test_a_traced_process_is_told():
 def test_short_calls_are_batched_and_long_ones_are_not():
     """About the target; one call if that is longer."""
     # A stolen CPU makes one calibration short now and then; a wrong one is wrong every time.
-    found = [sampling.calibrate(spin, 100_000, target_ns=2_000_000) for _ in range(10)]
+    found = [calibration.calibrate(spin, 100_000, target_ns=2_000_000) for _ in range(10)]
     assert any(batch in range(10, 22) for batch in found), found
-    assert sampling.calibrate(spin, 5_000_000, target_ns=2_000_000) == 1
+    assert calibration.calibrate(spin, 5_000_000, target_ns=2_000_000) == 1
 
 
 def test_batches_are_limited(monkeypatch):
     """A call that takes no time by a coarse clock would never fill a sample."""
-    monkeypatch.setattr(sampling, "_MOST_CALLS", 17)
-    assert sampling.calibrate(lambda _: None, None, target_ns=10_000_000) == 17
+    monkeypatch.setattr(calibration, "_MOST_CALLS", 17)
+    assert calibration.calibrate(lambda _: None, None, target_ns=10_000_000) == 17
 
 
 def test_the_last_result_is_looked_at_before_it_is_freed():
     """Each sample proves that something came back; the columns that are added follow."""
 
-    class Looking(sampling.Around):
+    class Looking(calibration.Around):
         def __init__(self) -> None:
             self.log: list[object] = []
 
@@ -184,7 +184,7 @@ def test_the_last_result_is_looked_at_before_it_is_freed():
             self.log.append("after")
 
     around = Looking()
-    rows = sampling.take(lambda x: x + 1, 1, 3, samples=2, collect=False, budget_ns=None, around=around)
+    rows = calibration.take(lambda x: x + 1, 1, 3, samples=2, collect=False, budget_ns=None, around=around)
     assert around.log == ["before", 2, "after"] * 2
     assert [len(row) for row in rows] == [len(clocks.COLUMNS) + 2] * 2
     assert [row[-2:] for row in rows] == [[41, 42]] * 2
@@ -204,8 +204,8 @@ def test_freeing_is_a_part_of_the_call():
 
 def test_peak_memory_falls_back_to_a_child(monkeypatch):
     """Where the mark cannot be reset, the method is another and says so."""
-    monkeypatch.setattr(memory, "_reset_mark", lambda: False)
-    found = memory.peak(lambda: bytearray(b"x") * (64 << 20))
+    monkeypatch.setattr(peak_memory, "_reset_mark", lambda: False)
+    found = peak_memory.peak(lambda: bytearray(b"x") * (64 << 20))
     assert found["method"] == "maxrss of a child"
     assert 48 << 20 < found["peak_bytes"] < 96 << 20
 
@@ -216,11 +216,11 @@ def test_memory_errors_of_the_child_are_ours(monkeypatch):
     def hungry() -> None:
         raise MemoryError
 
-    monkeypatch.setattr(memory, "_reset_mark", lambda: False)
+    monkeypatch.setattr(peak_memory, "_reset_mark", lambda: False)
     with pytest.raises(MemoryError):
-        memory.peak(hungry)
+        peak_memory.peak(hungry)
     with pytest.raises(RuntimeError, match="failed in the child"):
-        memory.peak(lambda: 1 / 0)
+        peak_memory.peak(lambda: 1 / 0)
 
 
 def test_peak_memory_is_above_the_start():
@@ -231,7 +231,7 @@ def test_peak_memory_is_above_the_start():
         first = bytearray(b"x") * (48 << 20)
         return len(first)
 
-    found = memory.peak(call)
+    found = peak_memory.peak(call)
     need(found["method"] == "hwm", "the high-water mark cannot be reset here")
     assert 44 << 20 < found["peak_bytes"] < 64 << 20
     assert found["before_bytes"] > len(held)

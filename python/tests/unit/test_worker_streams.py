@@ -13,7 +13,7 @@ import pytest
 import tare
 from tare.errors import Malformed, Truncated, UsageError
 from tare.formats.base import Stream
-from tare.measure.streams import DELIVERIES, MESSAGES, Receiver, Sender
+from tare.measure.worker.transfer import DELIVERIES, MESSAGES, Receiver, Sender
 
 
 def _write_lines(rows: list[object], file: io.BufferedIOBase, **_: object) -> None:

@@ -49,8 +49,8 @@ def measure_exchange(session: Session) -> None:
     Raises:
         Stopped: The user asked to stop; what was tried until then is kept.
     """
-    from tare.measure.exchange import steps_of, untried
-    from tare.measure.foreign import LANGUAGES, inventories
+    from tare.measure.exchange.documents import steps_of, untried
+    from tare.measure.worker_client.languages import LANGUAGES, inventories
 
     given = session.settings.workers
     # What each says it has is remembered; one may build its worker first, and a stop is heeded meanwhile.
@@ -84,8 +84,8 @@ def _told(session: Session, before: int, total: int, line: str, done: int, _: in
 
 def _due(session: Session, share: float) -> list[_Due]:
     """What is to be exchanged, format by format, with the user's data or this share of it."""
-    from tare.measure.exchange import ends_of, exchange, shared_formats
-    from tare.measure.exchange_tables import exchange_tables, table_block
+    from tare.measure.exchange.documents import ends_of, exchange, shared_formats
+    from tare.measure.exchange.tables import exchange_tables, table_block
 
     dataset, given = session.dataset, session.settings.workers
     own = dataset.value if share == 1.0 else dataset.subset(share).value
@@ -104,7 +104,7 @@ def _due(session: Session, share: float) -> list[_Due]:
 
 def _rounds(settings: Settings, codecs: list[str]) -> tuple[list[str], list[list[tuple[str, str]]]]:
     """The codecs, those that ``--codec`` names first; and their pairs: both named, then one of them; all if none is."""
-    from tare.measure.exchange import every_pair
+    from tare.measure.exchange.documents import every_pair
 
     if settings.codecs is None:
         return codecs, [every_pair(codecs)]
@@ -141,7 +141,7 @@ def _kept(
     stop: Callable[[], bool],
 ) -> dict[str, Any]:
     """The exchange of some pairs of a format, or why there is none: all figures are there by now, and must not go with it."""
-    from tare.measure.exchange import reason_of
+    from tare.measure.exchange.documents import reason_of
 
     try:
         block = one.call(only_pairs=pairs, tell=tell, stop=stop)
@@ -152,7 +152,7 @@ def _kept(
 
 def _no_own(block: dict[str, Any]) -> bool:
     """Whether nothing of the user's data was exchanged; a column that was not leaves the others there."""
-    from tare.measure.exchange_tables import NOT_OWN
+    from tare.measure.exchange.tables import NOT_OWN
 
     return str(block.get("reason") or "").startswith(NOT_OWN)
 
@@ -163,7 +163,7 @@ def _asked(settings: Settings, codecs: list[str]) -> list[str]:
     Bytes are exchanged without options and compressors: a variant that ``--codec`` names is its plain codec here, and
     one that ``--not`` names is none of these.
     """
-    from tare.measure.foreign import language_of
+    from tare.measure.worker_client.languages import language_of
 
     plain = [one for one in settings.exclude if "," not in one and "+" not in one]
     left = [one for one in codecs if not _named(one, plain)]

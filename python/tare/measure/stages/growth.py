@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tare.measure import pressure
-from tare.measure.rounds import launch_seats, run_rounds
-from tare.measure.seat import Seat
+from tare.measure.environment import system_load
+from tare.measure.sampling.case_runner import Seat
+from tare.measure.sampling.rounds import launch_seats, run_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,9 +79,9 @@ def _seats(
 def _measure(session: Session, seats: Sequence[Seat], until_s: float) -> None:
     """One launch of one size."""
     launch_seats(seats, verify=False, warm_until_s=until_s)
-    before = pressure.snapshot()
+    before = system_load.snapshot()
     run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s, at_least=1)
-    after = pressure.snapshot()
+    after = system_load.snapshot()
     for seat in seats:
         if seat.samples:
             session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
-from tare.measure import pressure
-from tare.measure.estimate import Uses, rounds_of
-from tare.measure.seat import Seat
+from tare.measure.environment import system_load
+from tare.measure.plan.subsets import refusal
+from tare.measure.sampling.case_runner import Seat
 from tare.measure.stages.rounds import FEW, sample_rounds
+from tare.measure.stages.standings import Uses, rounds_of
 from tare.measure.stages.trials import TRIAL, Trials
 from tare.measure.stages.weigh import twin_case
-from tare.measure.subsets import refusal
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -59,7 +59,7 @@ class Measurement:
         self._answered = False
         self._common: set[Seat] = set()
         self._column = column_read(session) if medium == "file" else ""
-        self._before = pressure.snapshot()
+        self._before = system_load.snapshot()
 
     def first_pass(self, codecs: Sequence[Codec], grains: Sequence[str], until_s: float) -> None:
         """Writes and reads each codec twice, the likeliest first, and compares what came back.
@@ -218,7 +218,7 @@ class Measurement:
 
     def _keep(self, *, saved: bool = False) -> None:
         """Put the samples so far into the cases; and into the journal, where there are enough to go on with."""
-        after = pressure.snapshot()
+        after = system_load.snapshot()
         stalled = self._before.stalled_share(after)
         for seat in [*self.seats, *self._controls, *self.scouts]:
             if seat.samples and seat.stands:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure.cases import operations
-from tare.measure.foreign import language_of
-from tare.measure.seat import level, threads_of
+from tare.measure.sampling.case_runner import level, threads_of
+from tare.measure.worker_client.languages import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.codec import Codec
-    from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
     from tare.measure.stages.weigh import Contender
+    from tare.measure.worker_client.client import Worker
 
 __all__ = ["measure_memory", "missing_peak", "peak"]
 

@@ -6,15 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from tare.measure.foreign import language_of
+from tare.measure.worker_client.languages import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.codec import Codec
-    from tare.measure.driver import Worker
-    from tare.measure.seat import Seat
+    from tare.measure.sampling.case_runner import Seat
     from tare.measure.session import Part, Session
+    from tare.measure.worker_client.client import Worker
 
 __all__ = ["measure_fidelity", "probe_set"]
 
@@ -41,7 +41,7 @@ def measure_fidelity(
     Returns:
         Codecs probed.
     """
-    from tare.measure.fidelity import judged_cells
+    from tare.measure.fidelity.run_probes import judged_cells
 
     name = probe_set(session.dataset.kind)
     found = session.record["fidelity"]["probes"].setdefault(name, {})
@@ -90,8 +90,8 @@ def _cells(
     session: Session, part: Part, lent: Worker | None, codec_id: str, name: str
 ) -> list[dict[str, Any]]:
     """All cells of one codec; a probe that kills its worker costs its own cell."""
-    from tare.measure.fidelity import gather
-    from tare.measure.probes import names
+    from tare.measure.fidelity.probe_values import names
+    from tare.measure.fidelity.run_probes import gather
 
     workers: list[Worker] = [] if lent is None else [lent]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from tare.measure.estimate import rounds_of
-from tare.measure.seat import calls_ns
+from tare.measure.sampling.case_runner import calls_ns
+from tare.measure.stages.standings import rounds_of
 
 if TYPE_CHECKING:
-    from tare.measure.seat import Seat
+    from tare.measure.sampling.case_runner import Seat
     from tare.measure.session import Session
 
 __all__ = ["FEW", "sample_rounds"]

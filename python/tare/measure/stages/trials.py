@@ -13,14 +13,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
-from tare.measure.outcome import fail
+from tare.measure.sampling.outcome import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tare.measure.driver import Worker
-    from tare.measure.seat import Seat
+    from tare.measure.sampling.case_runner import Seat
     from tare.measure.session import Part, Session
+    from tare.measure.worker_client.client import Worker
 
 __all__ = ["NOT_REACHED", "TRIAL", "Trials"]
 

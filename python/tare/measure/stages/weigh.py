@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
-from tare.measure import pressure
-from tare.measure.limits import available_bytes
-from tare.measure.rounds import Loading, run_rounds
-from tare.measure.seat import Seat
-from tare.measure.stages.fit import FIRST_WEIGHT, LAUNCHES, QUICK_LAUNCHES, in_groups
+from tare.measure.environment import system_load
+from tare.measure.environment.limits import available_bytes
+from tare.measure.sampling.case_runner import Seat
+from tare.measure.sampling.rounds import Loading, run_rounds
+from tare.measure.stages.budget import FIRST_WEIGHT, LAUNCHES, QUICK_LAUNCHES, in_groups
 from tare.measure.stages.memory import missing_peak, peak
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.codec import Codec
-    from tare.measure.plan_reader import Statistics
+    from tare.measure.plan.reader import Statistics
     from tare.measure.session import Part, Session
 
 __all__ = ["Contender", "twin_case", "weigh"]
@@ -160,7 +160,7 @@ class _Launch:
         if turn.plan is not None:
             for seat in self._seats:
                 seat.rounds_left = _rounds_of(seat.case, turn)
-        self._before = pressure.snapshot()
+        self._before = system_load.snapshot()
         wanted, most = turn.rounds
         taken = run_rounds(
             session,
@@ -173,7 +173,7 @@ class _Launch:
                 "weigh", turn.number - 1, turn.wanted, f"launch {turn.number}, round {r}"
             ),
         )
-        self._after = pressure.snapshot()
+        self._after = system_load.snapshot()
         for seat in self._seats:
             if isinstance(seat, _PeakSeat) and seat.peak is not None:
                 seat.case["memory"][seat.peak_of] = seat.peak

@@ -7,10 +7,3 @@
 - `break_even`: the bandwidth or read count beyond which another codec wins.
 - `text`: the words; `units`: sizes and times in them.
 """
-
-from __future__ import annotations
-
-from tare.measure.verdict.choice import Choice, Evidence, choose, gather
-from tare.measure.verdict.recommend import recommend
-
-__all__ = ["Choice", "Evidence", "choose", "gather", "recommend"]

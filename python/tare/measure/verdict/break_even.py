@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tare.measure.cost import Costed, cost, crossing
-from tare.measure.full_size import OPERATIONS
-from tare.measure.statistics import Array
+from tare.measure.analysis.extrapolate import OPERATIONS
+from tare.measure.analysis.statistics import Array
 from tare.measure.verdict import text
+from tare.measure.verdict.cost_model import Costed, cost, crossing
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice

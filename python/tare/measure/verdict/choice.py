@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tare.measure.analysis import Analysis, analyse
-from tare.measure.constraints import Condition, allowed, barred, losses
-from tare.measure.copied import copying, idle
-from tare.measure.cost import Costed, Profile
-from tare.measure.curves import full_share, growth_rows
-from tare.measure.full_size import costed
-from tare.measure.mains import TOTAL, USUAL, main_cases, main_stage, number, of_one_work
-from tare.measure.recommend import MESSAGE_BYTES
+from tare.measure.analysis.extrapolate import costed
+from tare.measure.analysis.figures import Analysis, analyse
+from tare.measure.analysis.growth_curves import full_share, growth_rows
+from tare.measure.analysis.plausibility import copying, idle
+from tare.measure.analysis.ranked_cases import TOTAL, USUAL, main_cases, main_stage, number, of_one_work
 from tare.measure.verdict import text
+from tare.measure.verdict.constraints import Condition, allowed, barred, losses
+from tare.measure.verdict.cost_model import Costed, Profile
+from tare.measure.verdict.default_use import MESSAGE_BYTES
 
 __all__ = ["Choice", "Evidence", "choose", "gather", "short_of_time"]
 

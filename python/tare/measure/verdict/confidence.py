@@ -9,12 +9,12 @@ import numpy as np
 
 from tare.codec.shortlist import is_listed
 from tare.codec.titles import title_of
-from tare.measure.analysis import Analysis
-from tare.measure.cost import Costed, timed_share
-from tare.measure.mains import TOTAL
-from tare.measure.statistics import Array
+from tare.measure.analysis.figures import Analysis
+from tare.measure.analysis.ranked_cases import TOTAL
+from tare.measure.analysis.statistics import Array
 from tare.measure.verdict import text
 from tare.measure.verdict.choice import Choice
+from tare.measure.verdict.cost_model import Costed, timed_share
 from tare.measure.verdict.negligible import WORTH
 from tare.measure.verdict.text import CANNOT_TELL, CLEAR, CLOSE
 

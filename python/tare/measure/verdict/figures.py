@@ -7,8 +7,8 @@ from typing import Any
 
 from tare.codec.ids import split_id
 from tare.errors import UsageError
-from tare.measure.cost import Costed
 from tare.measure.verdict.choice import Choice
+from tare.measure.verdict.cost_model import Costed
 
 __all__ = ["fastest", "figures_of", "reference", "smallest", "source"]
 

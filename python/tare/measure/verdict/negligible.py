@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from tare.codec import shortlist
 from tare.codec.ids import split_id
 from tare.errors import UsageError
-from tare.measure.statistics import Array, quantiles
+from tare.measure.analysis.statistics import Array, quantiles
 
 if TYPE_CHECKING:
-    from tare.measure.cost import Costed
     from tare.measure.verdict.choice import Choice
+    from tare.measure.verdict.cost_model import Costed
 
 __all__ = ["REPEATED", "WORTH", "is_common", "is_small", "preferred"]
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from tare.errors import UsageError
-from tare.measure.analysis import Analysis
-from tare.measure.constraints import conditions
-from tare.measure.cost import PROFILES, Costed, Profile, cost, wins
-from tare.measure.mains import TOTAL
-from tare.measure.recommend import default_profile
-from tare.measure.statistics import Array, quantiles
+from tare.measure.analysis.figures import Analysis
+from tare.measure.analysis.ranked_cases import TOTAL
+from tare.measure.analysis.statistics import Array, quantiles
 from tare.measure.verdict import figures, text
 from tare.measure.verdict.break_even import flips
 from tare.measure.verdict.choice import Choice, Evidence, choose, gather, short_of_time
 from tare.measure.verdict.confidence import FEW_SAMPLES, Confidence, confidence_of
+from tare.measure.verdict.constraints import conditions
+from tare.measure.verdict.cost_model import PROFILES, Costed, Profile, cost, wins
+from tare.measure.verdict.default_use import default_profile
 from tare.measure.verdict.negligible import is_small, preferred
 
 __all__ = ["recommend"]

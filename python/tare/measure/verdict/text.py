@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from tare.codec.ids import split_id
 from tare.codec.titles import title_of
 from tare.fidelity.comparison import column_of
-from tare.measure.full_size import OPERATIONS
+from tare.measure.analysis.extrapolate import OPERATIONS
 from tare.measure.verdict.units import amount, duration, noise_floor, percent, rate, size, times
 
 if TYPE_CHECKING:
-    from tare.measure.cost import Costed, Crossing, Profile
     from tare.measure.verdict.choice import Choice
+    from tare.measure.verdict.cost_model import Costed, Crossing, Profile
 
 __all__ = [
     "CANNOT_TELL",
@@ -142,7 +142,7 @@ def failure(status: str, reason: str) -> str:
 def flip(axis: str, side: str, where: Crossing, codec: str) -> str:
     """One change of the choice, with its interval where there is one.
 
-    >>> from tare.measure.cost import Crossing
+    >>> from tare.measure.verdict.cost_model import Crossing
     >>> flip("bandwidth", "below", Crossing(21e6, 18e6, 25e6), "parquet")
     'below 21 MB/s [18, 25]: parquet'
     >>> flip("bandwidth", "below", Crossing(12.5e6, 12.5e6, 12.5e6), "parquet")

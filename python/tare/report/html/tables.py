@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tare.measure.memory import copies
+from tare.measure.worker.peak_memory import copies
 from tare.report import text, words
 from tare.report.charts import bases, basis_of, link_of, orders
 from tare.report.digest import Digest, Grid, Row, Times, mapping, number

@@ -120,9 +120,9 @@ def plan_measure(
         AllUndone: What there is cannot be read.
         UsageError: Fewer seconds than processes take to start, or no such codec.
     """
+    from tare.measure.plan.availability import check_id
     from tare.measure.run import check_settings
     from tare.measure.settings import Settings
-    from tare.measure.supports import check_id
     from tare.scale.planning.convert import kept_plan, named
 
     check_settings(Settings(time_s=seconds))

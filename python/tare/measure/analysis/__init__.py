@@ -1,0 +1,1 @@
+"""Figures, intervals and growth curves, computed from a record's samples."""

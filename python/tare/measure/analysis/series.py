@@ -1,0 +1,117 @@
+"""From the launches of a case to its series: launch -> round -> time per call."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from tare.measure.analysis.ranked_cases import SPAN
+from tare.measure.analysis.statistics import median, sample_times
+
+__all__ = ["series_of"]
+
+CONTENDED = 1.1
+# A launch, and which of the groups that took turns in it, where memory could not hold all workers at once.
+Unit = tuple[int, int]
+Values = dict[Unit, dict[int, float]]
+
+
+def series_of(
+    cases: Iterable[dict[str, Any]], bases: Sequence[dict[str, Any]]
+) -> dict[tuple[str, str], tuple[Values, dict[str, Any]]]:
+    """The series of some cases: (key, operation) -> (launch -> round -> nanoseconds, what else is known).
+
+    Args:
+        cases: Cases of one group, with samples.
+        bases: Cases of the base codec, the one that stands for it first.
+    """
+    starts = _starts(bases[0]) if bases else {}
+    found: dict[tuple[str, str], tuple[Values, dict[str, Any]]] = {}
+    for case in cases:
+        parts: dict[str, list[tuple[Unit, dict[str, Any]]]] = defaultdict(list)
+        for launch in case["launches"]:
+            unit = _unit(launch, starts)
+            for op, columns in launch["samples"].items():
+                if op != "null" and columns.get("batch"):
+                    parts[op].append((unit, columns))
+        for op, pieces in parts.items():
+            found[case["key"], op] = _one_series(case, op, pieces)
+    return found
+
+
+def _one_series(
+    case: dict[str, Any], op: str, pieces: list[tuple[Unit, dict[str, Any]]]
+) -> tuple[Values, dict[str, Any]]:
+    joined = _joined([columns for _, columns in pieces])
+    wall = op == SPAN or case["labels"].get("threads", "1") == "all"
+    times = sample_times(joined, wall=wall)
+    values: Values = defaultdict(dict)
+    place = 0
+    for unit, columns in pieces:
+        repeated: dict[int, list[float]] = defaultdict(list)
+        for round_ in columns["round"]:
+            repeated[int(round_)].append(float(times.time_ns[place]))
+            place += 1
+        for round_, several in repeated.items():
+            values[unit][round_] = several[0] if len(several) == 1 else float(np.median(several))
+    cpu, wall_ns = float(median(times.cpu_ns)), float(median(times.wall_ns))
+    blocked = None if np.isnan(times.blocked_ns) else times.blocked_ns
+    busy = cpu + (blocked or 0.0)
+    floor = float(np.nanmin(times.time_ns)) if not np.isnan(times.time_ns).all() else float("nan")
+    more = {
+        "floor_ns": floor,
+        "cpu_ns": None if np.isnan(cpu) else cpu,
+        "wall_ns": wall_ns,
+        "blocked_ns": blocked,
+        "contended": bool(not wall and wall_ns > CONTENDED * busy),
+        "marked": times.marked,
+    }
+    return dict(values), more
+
+
+def _joined(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Columns of several launches as one: those that each of them has."""
+    names = set.intersection(*(set(columns) for columns in pieces))
+    if any("sys_ns" in columns for columns in pieces):
+        names.add("sys_ns")  # where it is absent, user_ns is all CPU time
+    return {
+        name: np.concatenate(
+            [
+                np.asarray(columns.get(name, [0] * len(columns["batch"])), dtype=np.float64)
+                for columns in pieces
+            ]
+        )
+        for name in ("batch", "wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw")
+        if name in names
+    }
+
+
+def _starts(base: Mapping[str, Any]) -> dict[int, list[float]]:
+    """When the base's processes of each launch started; several if the codecs ran in groups."""
+    starts: dict[int, list[float]] = defaultdict(list)
+    for launch in base["launches"]:
+        starts[int(launch["n"])].append(_moment(launch.get("started")))
+    return starts
+
+
+def _unit(launch: Mapping[str, Any], starts: Mapping[int, list[float]]) -> Unit:
+    """The launch, and which group of it: the one whose base started nearest in time."""
+    n = int(launch["n"])
+    known = starts.get(n, ())
+    if len(known) < 2:
+        return n, 0
+    moment = _moment(launch.get("started"))
+    return n, min(range(len(known)), key=lambda i: abs(known[i] - moment))
+
+
+def _moment(started: Any) -> float:
+    if isinstance(started, (int, float)):
+        return float(started)
+    try:
+        return datetime.fromisoformat(str(started)).timestamp()
+    except ValueError:
+        return 0.0

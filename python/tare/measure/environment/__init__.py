@@ -1,0 +1,1 @@
+"""The machine: how busy it is, its memory, temporary folders, links."""

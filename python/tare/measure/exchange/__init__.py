@@ -1,0 +1,1 @@
+"""What one codec writes and another reads, across languages."""

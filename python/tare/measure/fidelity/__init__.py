@@ -1,0 +1,1 @@
+"""Probes: single values and columns that formats lose."""

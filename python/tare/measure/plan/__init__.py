@@ -1,0 +1,1 @@
+"""Plans: their TOML, data sets, parts, and what can be measured here."""

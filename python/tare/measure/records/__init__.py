@@ -1,0 +1,1 @@
+"""Records: their shape, journals, what is used again, what others published."""

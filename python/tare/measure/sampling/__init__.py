@@ -1,0 +1,1 @@
+"""Cases, rounds and batches: how samples are taken."""

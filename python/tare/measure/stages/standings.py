@@ -1,0 +1,129 @@
+"""Rough costs while a run goes on: who is near the best in some use, by the least of few samples.
+
+They steer where the time goes, and nothing else: verdicts are made of the record (`tare.measure.verdict.default_use`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from tare.measure.sampling.case_runner import calls_ns
+from tare.measure.verdict.constraints import barred, conditions
+from tare.measure.verdict.cost_model import PROFILES
+
+if TYPE_CHECKING:
+    from tare.codec import Codec
+    from tare.measure.sampling.case_runner import Seat
+    from tare.measure.session import Session
+    from tare.measure.verdict.cost_model import Profile
+
+__all__ = ["Uses", "least_ns", "rounds_of"]
+
+# What loses data is recommended only where the user allows it.
+_LOSSY = 2.0
+# A warm file's bytes cost next to nothing beside what is timed, where its own time is not measured.
+_FILE_RATE = 2e9
+
+
+def least_ns(seat: Seat, operation: str) -> float | None:
+    """Returns the least time of one call in nanoseconds; None if none was sampled."""
+    columns = seat.samples.get(operation)
+    return min(calls_ns(columns)) if columns and columns["batch"] else None
+
+
+def rounds_of(seat: Seat) -> int:
+    """Returns the number of rounds in which every operation of the seat was sampled, its trial left out."""
+    counts = [
+        len(set(seat.samples.get(operation, {}).get("round", ())) - {0}) for operation in seat.operations
+    ]
+    return min(counts, default=0)
+
+
+class Uses:
+    """The uses that a run answers, as far as full writes and reads decide them.
+
+    Args:
+        session: The run: its codecs, constraints and link.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._codecs = session.record["codecs"]
+        link = session.settings.link
+        profiles = [use for use in PROFILES.values() if not use.subset_reads]
+        self._uses = [use.with_link(link) if link and use.name == "message" else use for use in profiles]
+        self._wanted = [conditions(use.conditions, session.settings.must) for use in self._uses]
+
+    def costs(self, seat: Seat) -> list[float]:
+        """Returns what the codec costs in each use, in seconds; infinite where it cannot be chosen or has no times."""
+        entry = self._codecs[str(seat.codec)]
+        return [
+            math.inf if barred(entry, wanted) else _cost(seat, use)
+            for use, wanted in zip(self._uses, self._wanted, strict=True)
+        ]
+
+    def barred(self, codec: Codec) -> bool:
+        """Returns whether a codec can be chosen in no use."""
+        entry = self._codecs[str(codec)]
+        return all(barred(entry, wanted) for wanted in self._wanted)
+
+    def measure_distances(self, seats: Iterable[Seat]) -> None:
+        """Sets how many times over the best each seat costs, in the use that suits it best."""
+        costs = {seat: self.costs(seat) for seat in seats}
+        proven = [row for seat, row in costs.items() if seat.case["status"] == "ok"]
+        least = _least(proven or list(costs.values()))
+        for seat, row in costs.items():
+            seat.distance = _nearest(row, least) * (1.0 if seat.case["status"] == "ok" else _LOSSY)
+
+    def predicted(
+        self, seats: Sequence[Seat], base: tuple[Seat, Seat], measured: Sequence[Seat]
+    ) -> dict[Seat, float]:
+        """Returns how many times over the best seats of a small part would cost on the whole, in the use that suits each best.
+
+        Args:
+            seats: Seats of the small part.
+            base: The base codec's seats of the small part and of the whole: what its cost grew by is expected of others.
+            measured: Seats of the whole.
+        """
+        small, whole = (self.costs(one) for one in base)
+        grew = [
+            b / a if 0 < a < math.inf and b < math.inf else math.nan
+            for a, b in zip(small, whole, strict=True)
+        ]
+        known = [factor for factor in grew if not math.isnan(factor)]
+        grew = [max(known, default=1.0) if math.isnan(factor) else factor for factor in grew]
+        least = _least([self.costs(seat) for seat in measured if seat.case["status"] == "ok"])
+        found = {}
+        for seat in seats:
+            row = [cost * factor for cost, factor in zip(self.costs(seat), grew, strict=True)]
+            found[seat] = _nearest(row, least) * (1.0 if seat.case["status"] == "ok" else _LOSSY)
+        return found
+
+
+def _least(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [min(column) for column in zip(*rows, strict=True)]
+
+
+def _nearest(row: Sequence[float], least: Sequence[float]) -> float:
+    """The least multiple of the best in any use; 1 where nothing else is known."""
+    if not least:
+        return 1.0 if any(map(math.isfinite, row)) else math.inf
+    ratios = [
+        1.0 if not math.isfinite(best) else cost / max(best, 1e-12)
+        for cost, best in zip(row, least, strict=True)
+        if math.isfinite(cost)
+    ]
+    return min(ratios, default=math.inf)
+
+
+def _cost(seat: Seat, use: Profile) -> float:
+    write_ns, read_ns = (least_ns(seat, operation) for operation in seat.operations[:2])
+    if write_ns is None or read_ns is None or seat.case.get("bytes") is None:
+        return math.inf
+    size = float(seat.case["bytes"])
+    rate = use.bytes_per_s
+    if math.isinf(rate) and seat.medium == "memory":
+        rate = _FILE_RATE
+    passage = size / rate
+    return use.writes * write_ns / 1e9 + use.reads * (passage + read_ns / 1e9) + use.seconds_per_byte * size

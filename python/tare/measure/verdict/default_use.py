@@ -1,0 +1,36 @@
+"""The use that a record's headline is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tare.measure.verdict.cost_model import PROFILES
+
+__all__ = ["MESSAGE_BYTES", "default_profile"]
+
+MESSAGE_BYTES = 64 << 10
+"""Documents and lines below this are messages, and are sent one by one."""
+
+
+def default_profile(record: Mapping[str, Any]) -> str:
+    """Returns the use the headline is for: as asked, else ``message`` for small documents and lines, ``keep`` for the rest.
+
+    >>> default_profile({"dataset": {"kind": "table"}})
+    'keep'
+    >>> default_profile({"dataset": {"kind": "document", "items": 1, "bytes_memory": 900, "bytes_disk": 246}})
+    'message'
+    """
+    asked = (record.get("settings") or {}).get("profile")
+    if asked in PROFILES:
+        return str(asked)
+    dataset = record.get("dataset") or {}
+    small = dataset.get("kind") == "document" and _item_bytes(dataset) < MESSAGE_BYTES
+    return "message" if small else "keep"
+
+
+def _item_bytes(dataset: Mapping[str, Any]) -> float:
+    """Bytes of one message: of lines of JSON their mean, else the whole document; encoded, as far as is known."""
+    items = dataset.get("items") or 1
+    size = float(dataset.get("bytes_disk") or dataset.get("bytes_memory") or 0)
+    return size / items if dataset.get("source_format") == "ndjson" else size

@@ -1,0 +1,1 @@
+"""The worker of Python: answers requests in a process of its own."""

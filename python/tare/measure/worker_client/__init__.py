@@ -1,0 +1,1 @@
+"""The other end of workers of any language: starts, asks and checks them."""
