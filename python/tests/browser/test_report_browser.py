@@ -286,7 +286,7 @@ def test_the_profile_switch_changes_verdict_weights_and_order(visit):
     assert ["exchange"] == shown
     assert 3 == chrome.execute_script("return tareReport.views.bandwidth.signal('r')")
     places = chrome.execute_script(
-        "return [...document.querySelectorAll('.grid:not([hidden]) table:not(.others) tbody tr')].map(e => +e.dataset.o.split(',')[3])"
+        "return [...document.querySelectorAll('.grid:not([hidden]) table:not(.others) tbody tr')].map(e => +e.dataset.o.split(',')[4])"
     )
     assert sorted(places) == places
 

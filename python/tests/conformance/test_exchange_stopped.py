@@ -166,7 +166,7 @@ def test_lines_tell_how_much_is_tried_and_what_it_took(capsys: pytest.CaptureFix
         for done, text in enumerate(("4 pairs", "one step", "another", "4 pairs in 1 s")):
             tell(Event("exchange", done, 3, 7.0, 6.0, text))
     said = capsys.readouterr().err
-    assert [one.split("  ")[-1] for one in said.splitlines()] == ["4 pairs", "4 pairs in 1 s"]
+    assert [one.rpartition(": ")[2] for one in said.splitlines()] == ["4 pairs", "4 pairs in 1 s"]
 
 
 def test_bytes_that_were_read_are_not_read_again(tmp_path: Path) -> None:
