@@ -264,7 +264,7 @@ def test_an_interrupted_copy_leaves_whole_keys_only(tmp_path: Path) -> None:
     args = [sys.executable, "-c", "from tare.cli import main; main()", "store", "copy", url, target]
     env = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     process = subprocess.Popen(args, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         if sum(1 for _ in (tmp_path / "target").rglob("*")) > 20:
             process.send_signal(signal.SIGINT)

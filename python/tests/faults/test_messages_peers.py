@@ -216,26 +216,26 @@ def test_heads_that_nest_and_announce(head: str) -> None:
 
 
 def test_a_peer_that_trickles() -> None:
+    """The limit of one message ends it: the peer would go on for hours, and the call wait for minutes."""
     with raw_peer("json", message_timeout=0.3) as (sock, conn):
         stop = threading.Event()
 
         def trickle() -> None:
-            for byte in FRAME[:3] * 10:
+            sock.sendall(b"\xe0\xff\xff\0\0")  # 65,535 bytes are to come
+            while not stop.wait(0.1):
                 try:
-                    sock.sendall(bytes([byte]) if byte != 0xE0 else b"\xe0")
+                    sock.sendall(b"1")
                 except OSError:
-                    return
-                if stop.wait(0.1):
                     return
 
         thread = threading.Thread(target=trickle)
-        began = time.monotonic()
         thread.start()
-        with pytest.raises((TimeoutError, tare.TareError)):
-            conn.receive(timeout=20)
-        stop.set()
-        thread.join()
-        assert time.monotonic() - began < 5
+        try:
+            with pytest.raises(TimeoutError, match="message_timeout"):
+                conn.receive(timeout=600)
+        finally:
+            stop.set()
+            thread.join()
 
 
 def test_a_flood_does_not_starve_another() -> None:
@@ -271,7 +271,7 @@ def test_a_fifo_without_a_reader(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises((TimeoutError, OSError)):
         tare.connect(f"fifo:{tmp_path}/p", mode="w", timeout=0.2)
-    assert 0.1 < time.monotonic() - began < 5
+    assert 0.1 < time.monotonic() - began < 60
 
 
 def test_a_fifo_whose_writers_come_and_go(tmp_path: Path) -> None:

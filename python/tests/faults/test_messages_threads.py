@@ -128,7 +128,7 @@ def _flooded(send: Callable[[bytes], Any], framing: str) -> Iterator[None]:
 
 
 def _gives_up(connection: tare.Connection, raw: bool) -> None:
-    """Each call ends at its deadline, though bytes came all the while."""
+    """Each call ends at its deadline, though bytes came all the while; without one they would not end."""
     started = time.monotonic()
     assert not connection.poll(0.2)
     with pytest.raises(TimeoutError):
@@ -136,7 +136,7 @@ def _gives_up(connection: tare.Connection, raw: bool) -> None:
     if raw:
         with pytest.raises(TimeoutError):
             connection.receive_into(bytearray(9), timeout=0.2)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize("framing", _NO_MESSAGES)
@@ -189,7 +189,7 @@ def test_a_flood_that_holds_no_message_keeps_no_signal_away(framing: str) -> Non
             with _flooded(theirs.sendall, framing):
                 signal.setitimer(signal.ITIMER_REAL, 0.2)
                 with pytest.raises(Rung):
-                    connection.receive(timeout=20)
+                    connection.receive(timeout=60)
             connection.close(timeout=0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

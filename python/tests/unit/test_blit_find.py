@@ -88,7 +88,7 @@ def test_a_signal_ends_a_search(query: str) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             with pytest.raises(TimeoutError, match="rung"):
                 search(equal(1 << 60, EMPTY), query)
-            assert time.perf_counter() - began < 15
+            assert time.perf_counter() - began < 60
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
