@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from support.capabilities import need_descriptors
-from support.message_commands import run, started, until
+from support.message_commands import run, started, wait_until
 from support.message_connections import certificate
 
 import tare
@@ -48,7 +48,7 @@ def test_a_receiver_that_is_stopped(how: signal.Signals, big: Path, tmp_path: Pa
     with started(*LISTEN, cwd=tmp_path) as receiver:
         url = receiver.url()
         with started("send", url, big.name, "--rate", "1MB/s", cwd=tmp_path) as sender:
-            until(
+            wait_until(
                 lambda: (
                     (tmp_path / "in").exists() and any(name.endswith(".part") for name in inside(tmp_path))
                 )
@@ -93,7 +93,7 @@ def test_a_sender_that_goes_in_the_middle(how: signal.Signals, big: Path, tmp_pa
     with started(*LISTEN, cwd=tmp_path) as receiver:
         url = receiver.url()
         with started("send", url, "small", big.name, "--rate", "1MB/s", cwd=tmp_path) as sender:
-            until(lambda: (tmp_path / "in").exists() and len(inside(tmp_path)) == 2)
+            wait_until(lambda: (tmp_path / "in").exists() and len(inside(tmp_path)) == 2)
             sender.process.send_signal(how)
             sender.process.wait(20)
         done = receiver.done()
