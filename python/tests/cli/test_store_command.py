@@ -270,7 +270,7 @@ def test_an_interrupted_copy_leaves_whole_keys_only(tmp_path: Path) -> None:
             process.send_signal(signal.SIGINT)
             break
         time.sleep(0.005)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=60)
     assert process.returncode in (0, 130), said
     assert b"Traceback" not in said
     with open_store(target) as part:

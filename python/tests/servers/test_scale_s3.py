@@ -128,7 +128,7 @@ def test_a_key_that_cannot_be_listed_costs_its_folder_alone(s3_server: str, tmp_
         "Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=x",
     }
     request = urllib.request.Request(f"{s3_server}/bucket/slashes/b//x", b"{}", headers, method="PUT")
-    urllib.request.urlopen(request, timeout=5).close()
+    urllib.request.urlopen(request, timeout=60).close()
     left: list[tuple[str, str]] = []
     report = scale.convert(
         "s3://bucket/slashes", str(tmp_path / "out"), to="parquet", executor="inline", skipped=left

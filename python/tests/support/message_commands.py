@@ -20,7 +20,7 @@ __all__ = ["Done", "Running", "run", "run_in_process", "started", "wait_until"]
 
 # A shell that runs the tests in the background may have had SIGINT ignored.
 _TARE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tare.cli import main; main()"
-_SECONDS = 30
+_SECONDS = 60.0
 
 
 @dataclass
