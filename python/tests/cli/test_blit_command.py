@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import invoke_bytes as run
-from support.message_commands import until
+from support.message_commands import wait_until
 
 from tare import blit
 
@@ -246,7 +246,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     assert process.stdin is not None
     process.stdin.write(b"[1,")
     process.stdin.flush()
-    until(lambda: not waiting_bytes(process.stdin.fileno()))  # it reads
+    wait_until(lambda: not waiting_bytes(process.stdin.fileno()))  # it reads
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert (130, []) == (process.returncode, os.listdir(tmp_path))

@@ -270,13 +270,13 @@ def test_a_named_pipe_is_read_once(tmp_path):
     ):
         writer = fed()
         code, _, err = run(*arguments, cwd=tmp_path)
-        writer.join(10)
+        writer.join(60)
         assert (0, False) == (code, writer.is_alive()), err
     assert 2 == tare.read(tmp_path / "x.parquet").num_rows
     assert 2 == tare.read(tmp_path / "x.qs2").num_rows
     writer = fed()
     assert 2 == r.read(pipe).num_rows
-    writer.join(10)
+    writer.join(60)
 
 
 def test_a_folder_tells_what_was_lost(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.capabilities import need_codec, need_command, need_module
-from support.message_commands import called, run, started, until
+from support.message_commands import run, run_in_process, started, wait_until
 
 import tare
 from tare.cli.json_lines import LineWriter
@@ -22,7 +22,7 @@ def test_what_r_wrote(shared, tmp_path: Path) -> None:
     """The stream of R's msgpack is eight values, and the one that is cut seven and the exit code 1."""
     options = ("--framing", "native", "--codec", "msgpack")
     stream = shared("fixtures/msgpack/stream8.msgpack")
-    done = called("receive", f"file:{stream}", *options, "--fidelity", "--summary", cwd=tmp_path)
+    done = run_in_process("receive", f"file:{stream}", *options, "--fidelity", "--summary", cwd=tmp_path)
     values = [json.loads(line) for line in done.out.splitlines()]
     assert values[:6] == [1, "two", [3, 4], {"a": 5, "b": None}, True, {"a": [1, 2, 3], "b": ["a", "b", "c"]}]
     assert (len(values), values[6][:8], values[7][:8]) == (8, "longlong", "AAAAAAAA")
@@ -30,12 +30,12 @@ def test_what_r_wrote(shared, tmp_path: Path) -> None:
     assert "1 maps of arrays of one length: were data frames" in done.err
     assert "  1 nils: " in done.err
     cut = shared("fixtures/msgpack/stream8_truncated.msgpack")
-    done = called("receive", f"file:{cut}", *options, cwd=tmp_path, code=1)
+    done = run_in_process("receive", f"file:{cut}", *options, cwd=tmp_path, code=1)
     assert [json.loads(line) for line in done.out.splitlines()] == values[:7]
     assert "at byte 20035" in done.err
     files = sorted(shared("fixtures/msgpack").glob("*.default.msgpack"))
     (tmp_path / "all").write_bytes(b"".join(file.read_bytes() for file in files))
-    lines = called("receive", "file:all", *options, cwd=tmp_path).out.splitlines()
+    lines = run_in_process("receive", "file:all", *options, cwd=tmp_path).out.splitlines()
     assert len(lines) == len(files) > 20
 
 
@@ -57,8 +57,8 @@ def test_the_golden_streams(root: Path, tmp_path: Path) -> None:
             event.removeprefix("message ") for event in case["events"] if event.startswith("message ")
         ]
         code = 0 if case["state"] == "ended" else 1
-        assert called(*args, cwd=tmp_path, code=code).out.hex() == "".join(payloads), case["name"]
-        called(*args, "--to", f"{case['name']}.out", cwd=tmp_path, code=code)
+        assert run_in_process(*args, cwd=tmp_path, code=code).out.hex() == "".join(payloads), case["name"]
+        run_in_process(*args, "--to", f"{case['name']}.out", cwd=tmp_path, code=code)
         assert (tmp_path / f"{case['name']}.out").exists() == (code == 0 and payloads != [])
 
 
@@ -77,9 +77,9 @@ def test_lines_of_other_programs(tmp_path: Path) -> None:
 def test_what_is_no_frame_may_be_lines(tmp_path: Path) -> None:
     """Who forgot --framing native is told; deep inside a stream it is no such thing."""
     (tmp_path / "lines").write_bytes(b'{"a": 1}\n')
-    assert "--framing native" in called("receive", "file:lines", cwd=tmp_path, code=1).err
+    assert "--framing native" in run_in_process("receive", "file:lines", cwd=tmp_path, code=1).err
     (tmp_path / "lines").write_bytes(FRAME + b'{"a": 1}\n')
-    done = called("receive", "file:lines", "--codec", "json", cwd=tmp_path, code=1)
+    done = run_in_process("receive", "file:lines", "--codec", "json", cwd=tmp_path, code=1)
     assert (done.out, "--framing" in done.err) == (b"[1]\n", False)
 
 
@@ -102,16 +102,19 @@ def test_where_values_go(tmp_path: Path) -> None:
     """One file, by its ending; a folder has each as it came; a file is there whole or not at all."""
     with tare.connect(tmp_path / "s", "json:orjson", mode="w") as conn:
         conn.send_all([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}])
-    called("receive", "file:s", "--to", "rows.ndjson", cwd=tmp_path)
+    run_in_process("receive", "file:s", "--to", "rows.ndjson", cwd=tmp_path)
     assert (tmp_path / "rows.ndjson").read_text() == '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'
-    called("receive", "file:s", "--to", "rows.csv", cwd=tmp_path)
+    run_in_process("receive", "file:s", "--to", "rows.csv", cwd=tmp_path)
     assert (tmp_path / "rows.csv").read_text().replace('"', "").split() == ["a,b", "1,x", "2,y"]
-    assert "--force" in called("receive", "file:s", "--to", "rows.csv", cwd=tmp_path, code=2).err
-    done = called("receive", "file:s", "--to", "each/", cwd=tmp_path)
+    assert "--force" in run_in_process("receive", "file:s", "--to", "rows.csv", cwd=tmp_path, code=2).err
+    done = run_in_process("receive", "file:s", "--to", "each/", cwd=tmp_path)
     assert done.out == b"each/00000001.json\neach/00000002.json\n"
     assert (tmp_path / "each/00000002.json").read_bytes() == b'{"a":2,"b":"y"}'
     (tmp_path / "s").write_bytes((tmp_path / "s").read_bytes()[:-20])
-    assert called("receive", "file:s", "--to", "cut.ndjson", "--require-end", cwd=tmp_path, code=1).out == b""
+    assert (
+        run_in_process("receive", "file:s", "--to", "cut.ndjson", "--require-end", cwd=tmp_path, code=1).out
+        == b""
+    )
     assert sorted(os.listdir(tmp_path)) == ["each", "rows.csv", "rows.ndjson", "s"]
 
 
@@ -131,7 +134,7 @@ def test_values_as_lines() -> None:
 def test_a_fifo_and_a_file_are_followed(tmp_path: Path) -> None:
     """Writers come and go; a file grows."""
     with started("receive", "fifo:f", "--follow", "-n", "2", cwd=tmp_path) as receiver:
-        until((tmp_path / "f").exists)
+        wait_until((tmp_path / "f").exists)
         for line in (b"[1]\n", b"[2]\n"):
             run("send", "fifo:f", "--timeout", "20s", cwd=tmp_path, stdin=line)
         assert receiver.done().out == b"[1]\n[2]\n"
@@ -200,6 +203,6 @@ def test_wrong_uses(args: tuple[str, ...], expected: str, tmp_path: Path) -> Non
     """Each is told what to type."""
     (tmp_path / "token").write_bytes(b"0123456789abcdef\n")
     (tmp_path / "empty").touch()
-    done = called("receive", *args, cwd=tmp_path, code=2)
+    done = run_in_process("receive", *args, cwd=tmp_path, code=2)
     assert expected in done.err
     assert "0123456789abcdef" not in done.err

@@ -42,7 +42,7 @@ def test_while_it_is_planned(tmp_path: Path, number: signal.Signals, after_s: fl
         cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path / "tmp")}, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not has_children(process.pid):
         assert time.monotonic() < until
         time.sleep(0.005)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.capabilities import need_linux, need_module
-from support.message_commands import Done, called, run, started, until
+from support.message_commands import Done, run, run_in_process, started, wait_until
 
 import tare
 
@@ -39,7 +39,7 @@ def over(
             return sent, receiver.done()
     if kind == "fifo":
         with started("receive", "fifo:f", *receive, cwd=folder) as receiver:
-            until((folder / "f").exists)
+            wait_until((folder / "f").exists)
             sent = run("send", "fifo:f", *send, cwd=folder, stdin=stdin)
             return sent, receiver.done()
     if kind == "file":
@@ -125,17 +125,19 @@ def test_rows_of_other_data(tmp_path: Path) -> None:
     msgpack = need_module("msgpack")
     (tmp_path / "t").write_text("a,b\n1,x\n2,y\n")
     native = ("--codec", "msgpack", "--framing", "native")
-    called("send", "file:s", "t", "--from", "csv", *native, cwd=tmp_path)
+    run_in_process("send", "file:s", "t", "--from", "csv", *native, cwd=tmp_path)
     rows = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
     assert list(msgpack.Unpacker(io.BytesIO((tmp_path / "s").read_bytes()))) == rows
     (tmp_path / "l.ndjson").write_bytes(LINES)
-    called("send", "file:l", "l.ndjson", "--codec", "json", cwd=tmp_path)
-    assert len(called("receive", "file:l", cwd=tmp_path).out.splitlines()) == len(VALUES)
+    run_in_process("send", "file:l", "l.ndjson", "--codec", "json", cwd=tmp_path)
+    assert len(run_in_process("receive", "file:l", cwd=tmp_path).out.splitlines()) == len(VALUES)
     options = ("--from", "msgpack", "--framing", "native")
     assert json.loads(run("send", "-", *options, cwd=tmp_path, stdin=msgpack.packb([1])).out) == [1]
-    assert "t" in called("send", "file:x", "t", "--from", "parquet", cwd=tmp_path, code=1).err
-    assert "--from FORMAT" in called("send", "file:y", "t", "--codec", "json", cwd=tmp_path, code=2).err
-    assert "no such file" in called("send", "file:y", "no.csv", "--raw", cwd=tmp_path, code=1).err
+    assert "t" in run_in_process("send", "file:x", "t", "--from", "parquet", cwd=tmp_path, code=1).err
+    assert (
+        "--from FORMAT" in run_in_process("send", "file:y", "t", "--codec", "json", cwd=tmp_path, code=2).err
+    )
+    assert "no such file" in run_in_process("send", "file:y", "no.csv", "--raw", cwd=tmp_path, code=1).err
     assert not (tmp_path / "y").exists()
 
 
@@ -177,12 +179,12 @@ def test_files_are_appended_to_and_not_overwritten(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         (tmp_path / f"{number}.ndjson").write_text(f"[{number}]\n")
     values = ("--codec", "json")
-    called("send", "file:log", "1.ndjson", *values, cwd=tmp_path)
-    assert "--append" in called("send", "file:log", "2.ndjson", *values, cwd=tmp_path, code=2).err
-    called("send", "file:log", "2.ndjson", *values, "--append", cwd=tmp_path)
-    assert called("receive", "file:log", "--require-end", cwd=tmp_path).out == b"[1]\n[2]\n"
-    called("send", "file:log", "3.ndjson", *values, "--force", cwd=tmp_path)
-    assert called("receive", "file:log", cwd=tmp_path).out == b"[3]\n"
+    run_in_process("send", "file:log", "1.ndjson", *values, cwd=tmp_path)
+    assert "--append" in run_in_process("send", "file:log", "2.ndjson", *values, cwd=tmp_path, code=2).err
+    run_in_process("send", "file:log", "2.ndjson", *values, "--append", cwd=tmp_path)
+    assert run_in_process("receive", "file:log", "--require-end", cwd=tmp_path).out == b"[1]\n[2]\n"
+    run_in_process("send", "file:log", "3.ndjson", *values, "--force", cwd=tmp_path)
+    assert run_in_process("receive", "file:log", cwd=tmp_path).out == b"[3]\n"
 
 
 @pytest.mark.parametrize(
@@ -207,5 +209,5 @@ def test_wrong_uses(args: tuple[str, ...], expected: str, tmp_path: Path) -> Non
     (tmp_path / "d").mkdir()
     (tmp_path / "x").touch()
     (tmp_path / "d/x").touch()
-    assert expected in called("send", *args, cwd=tmp_path, code=2).err
+    assert expected in run_in_process("send", *args, cwd=tmp_path, code=2).err
     assert sorted(os.listdir(tmp_path)) == ["d", "x"]

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from support.capabilities import need_descriptors
-from support.message_commands import run, started, until
+from support.message_commands import run, started, wait_until
 from support.message_connections import certificate
 
 import tare
@@ -48,7 +48,7 @@ def test_a_receiver_that_is_stopped(how: signal.Signals, big: Path, tmp_path: Pa
     with started(*LISTEN, cwd=tmp_path) as receiver:
         url = receiver.url()
         with started("send", url, big.name, "--rate", "1MB/s", cwd=tmp_path) as sender:
-            until(
+            wait_until(
                 lambda: (
                     (tmp_path / "in").exists() and any(name.endswith(".part") for name in inside(tmp_path))
                 )
@@ -93,9 +93,9 @@ def test_a_sender_that_goes_in_the_middle(how: signal.Signals, big: Path, tmp_pa
     with started(*LISTEN, cwd=tmp_path) as receiver:
         url = receiver.url()
         with started("send", url, "small", big.name, "--rate", "1MB/s", cwd=tmp_path) as sender:
-            until(lambda: (tmp_path / "in").exists() and len(inside(tmp_path)) == 2)
+            wait_until(lambda: (tmp_path / "in").exists() and len(inside(tmp_path)) == 2)
             sender.process.send_signal(how)
-            sender.process.wait(20)
+            sender.process.wait(60)
         done = receiver.done()
     assert (done.code, done.out) == (1, b"in/small\n")
     assert "big.bin: the sender went away" in done.err or "inside a message" in done.err
@@ -252,10 +252,10 @@ def test_messages_that_are_no_file(messages: list[bytes], tmp_path: Path) -> Non
 def test_a_receiver_that_answers_wrongly(answers: list[bytes], error: type[Exception], match: str) -> None:
     """No file counts as sent but for the receipt of that file."""
     mine, theirs = socket.socketpair()
-    with tare.connect(f"fd:{theirs.detach()}", "raw", timeout=20, hello=False) as receiver:
+    with tare.connect(f"fd:{theirs.detach()}", "raw", timeout=60, hello=False) as receiver:
         receiver.send_all(answers)
     url = f"fd:{mine.detach()}"
-    with pytest.raises(error, match=match), tare.connect(url, FILE, timeout=20) as conn:
+    with pytest.raises(error, match=match), tare.connect(url, FILE, timeout=60) as conn:
         send_file(conn, io.BytesIO(b"data"), "x", wants_receipt=True)
 
 
@@ -265,9 +265,9 @@ def test_a_receipt_of_another_file(said: str) -> None:
     for data in (b"data", b""):
         mine, theirs = socket.socketpair()
         url = f"fd:{mine.detach()}"
-        with tare.connect(f"fd:{theirs.detach()}", "raw", timeout=20, hello=False) as receiver:
+        with tare.connect(f"fd:{theirs.detach()}", "raw", timeout=60, hello=False) as receiver:
             receiver.send(b"\x04" + said.encode())
-            with pytest.raises(tare.errors.Malformed), tare.connect(url, FILE, timeout=20) as conn:
+            with pytest.raises(tare.errors.Malformed), tare.connect(url, FILE, timeout=60) as conn:
                 send_file(conn, io.BytesIO(data), "x", wants_receipt=True)
 
 
@@ -423,9 +423,9 @@ def test_a_follower_gives_up_on_a_peer_that_stops_inside_a_message(tmp_path: Pat
     options: dict[str, Any] = {"message_timeout": 0.2}
     with tare.listen(f"unix:{tmp_path}/s", "raw", **options) as server, socket.socket(socket.AF_UNIX) as peer:
         peer.connect(f"{tmp_path}/s")
-        with server.accept(timeout=20) as connection:
+        with server.accept(timeout=60) as connection:
             peer.sendall(bytes.fromhex("e00500"))
-            assert tare.wait([connection, server], timeout=20) == [connection]
+            assert tare.wait([connection, server], timeout=60) == [connection]
             with pytest.raises(TimeoutError, match="message_timeout"):
                 connection.receive()
 
@@ -440,7 +440,7 @@ def test_a_descriptor_beyond_what_select_takes(tmp_path: Path) -> None:
         with tare.listen(f"unix:{tmp_path}/s", "raw") as server:
             assert (server.fileno() > 1024, tare.wait([server], timeout=0.01)) == (True, [])
             with tare.connect(f"unix:{tmp_path}/s", "raw"):
-                assert tare.wait([server], timeout=20) == [server]
+                assert tare.wait([server], timeout=60) == [server]
     finally:
         for descriptor in low:
             os.close(descriptor)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import invoke_bytes
-from support.stores import made
+from support.stores import new_store
 
 from tare import open_store
 
@@ -54,7 +54,7 @@ def process(tmp_path: Path) -> Run:
 @pytest.fixture
 def url(tmp_path: Path) -> str:
     """A new store of the folder driver."""
-    made("folder", tmp_path).close()
+    new_store("folder", tmp_path).close()
     return "cache"
 
 
@@ -143,7 +143,7 @@ def test_keys_are_removed_and_objects_collected(run: Run, url: str, tmp_path: Pa
 
 def test_what_does_not_exist_is_not_made(run: Run, tmp_path: Path) -> None:
     """Reading commands make no store; usage errors exit with 2."""
-    made("folder", tmp_path).close()
+    new_store("folder", tmp_path).close()
     for args in (
         ("get", "nowhere", "k"),
         ("ls", "nowhere"),
@@ -211,7 +211,7 @@ def test_a_storr_is_copied_whole_and_goes_on(run: Run, tmp_path: Path, shared: C
     """All namespaces; what changed is told; a second copy has nothing to do."""
     with tarfile.open(shared("fixtures/storr/mangled.tar")) as tar:
         tar.extractall(tmp_path, filter="data")
-    made("folder", tmp_path).close()
+    new_store("folder", tmp_path).close()
     said = run("copy", "storr:mangled", "new").stdout.decode()
     assert "named by blake3 now, were by md5" in said
     with open_store(f"storr:{tmp_path}/mangled", mode="r") as old, open_store(tmp_path / "new") as new:
@@ -256,7 +256,7 @@ def test_archives_come_back(run: Run, url: str, tmp_path: Path) -> None:
 
 def test_an_interrupted_copy_leaves_whole_keys_only(tmp_path: Path) -> None:
     """Ctrl-C exits with 130; what is there is whole, and the next copy ends it."""
-    with made("folder", tmp_path) as store:
+    with new_store("folder", tmp_path) as store:
         for n in range(120):
             store[f"k{n}"] = os.urandom(200_000)
         url = store.url
@@ -264,13 +264,13 @@ def test_an_interrupted_copy_leaves_whole_keys_only(tmp_path: Path) -> None:
     args = [sys.executable, "-c", "from tare.cli import main; main()", "store", "copy", url, target]
     env = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     process = subprocess.Popen(args, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         if sum(1 for _ in (tmp_path / "target").rglob("*")) > 20:
             process.send_signal(signal.SIGINT)
             break
         time.sleep(0.005)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=60)
     assert process.returncode in (0, 130), said
     assert b"Traceback" not in said
     with open_store(target) as part:

@@ -354,7 +354,7 @@ def test_the_exchange_is_no_part_of_the_time(tmp_path: Path, monkeypatch: pytest
     was = stage.measure_exchange
 
     def slow(session: Any) -> None:
-        session.started_at -= 100.0
+        session.started_at -= 10_000.0
         was(session)
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -364,8 +364,8 @@ def test_the_exchange_is_no_part_of_the_time(tmp_path: Path, monkeypatch: pytest
     workers = reader(tmp_path, "changes")  # so that some language has CSV beside Python
     record = measure.run(TABLE, codecs=("csv:pyarrow",), time_s=2, exchange=True, workers=workers).record
     check(record)
-    assert record["noise"]["overrun_s"] < 50
-    assert 0 < record["elapsed_s"] < 50
+    assert record["noise"]["overrun_s"] < 5_000
+    assert 0 < record["elapsed_s"] < 5_000
     assert record["fidelity"]["exchange"]
     assert record["fidelity"]["own"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.capabilities import need_language, need_worker_codec
 from support.node_worker import load_table, node_worker
-from support.plans import once
+from support.plans import one_round_plan
 from support.planted_levels import LEVELS, of_arrow
 from support.worker_requests import ask, changes, load_document
 
@@ -98,7 +98,7 @@ def test_a_document_of_names_with_a_dollar_is_measured_whole(
     need_worker_codec("msgpack:node-msgpackr", language="node")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     codecs = ("json:stdlib", "json:node", "msgpack:node-msgpackr")
-    record = measure.run(WITH_ID, plan=once(*codecs), time_s=0).record
+    record = measure.run(WITH_ID, plan=one_round_plan(*codecs), time_s=0).record
     of_node = {
         case["labels"]["codec"]: case
         for case in record["cases"]

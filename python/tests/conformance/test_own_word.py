@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
 from support.capabilities import need_worker_codec
-from support.plans import once
+from support.plans import one_round_plan
 from support.worker_requests import worker_command
 
 from tare import measure
@@ -285,7 +285,7 @@ def test_times_of_day_come_back_from_r_as_the_time_since_midnight(tmp_path: Path
     parquet.write_table(table, tmp_path / "t.parquet")
     record = measure.run(
         str(tmp_path / "t.parquet"),
-        plan=once("rds:r", "parquet:pyarrow"),
+        plan=one_round_plan("rds:r", "parquet:pyarrow"),
         time_s=0,
         workers={"r": shlex.join(worker_command("r"))},
     ).record

@@ -62,10 +62,10 @@ def test_a_shorter_float_of_the_same_value_is_another_type(hello: dict[str, Any]
     path = tmp_path / "d.json"
     path.write_text('{"a": [1.5, 0.1], "b": {"x": 0.5}}')
     with shared_worker("rust") as worker:
-        worker.request("load", deadline_s=30, path=str(path), kind="document", **{"as": "json"})
-        worker.request("prepare", deadline_s=30, codec="flexbuffers:rust-flexbuffers")
+        worker.request("load", deadline_s=60, path=str(path), kind="document", **{"as": "json"})
+        worker.request("prepare", deadline_s=60, codec="flexbuffers:rust-flexbuffers")
         found = worker.request(
-            "verify", deadline_s=30, codec="flexbuffers:rust-flexbuffers", full=True, limit=9
+            "verify", deadline_s=60, codec="flexbuffers:rust-flexbuffers", full=True, limit=9
         )
     assert {one["verdict"] for one in found["changes"]} == {"type"}, found
 
@@ -75,9 +75,9 @@ def test_a_loss_behind_many_changes_of_type_is_told(hello: dict[str, Any], tmp_p
     path = tmp_path / "d.values"
     path.write_bytes(dump_text({**{f"b{n}": b"x" for n in range(1100)}, "z": math.nan}))
     with shared_worker("rust") as worker:
-        worker.request("load", deadline_s=30, path=str(path), kind="document", **{"as": "values"})
-        worker.request("prepare", deadline_s=30, codec="json:rust-serdejson")
-        found = worker.request("verify", deadline_s=30, codec="json:rust-serdejson", full=True, limit=2000)
+        worker.request("load", deadline_s=60, path=str(path), kind="document", **{"as": "values"})
+        worker.request("prepare", deadline_s=60, codec="json:rust-serdejson")
+        found = worker.request("verify", deadline_s=60, codec="json:rust-serdejson", full=True, limit=2000)
     assert found["verdict"] == "lossy"
     assert [one["path"] for one in found["changes"] if one["verdict"] == "lossy"] == ["z"]
 
@@ -98,9 +98,9 @@ def test_a_change_names_its_place(hello: dict[str, Any], tmp_path: Path, value: 
     path = tmp_path / "d.values"
     path.write_bytes(dump_text(value))
     with shared_worker("rust") as worker:
-        worker.request("load", deadline_s=30, path=str(path), kind="document", **{"as": "values"})
-        worker.request("prepare", deadline_s=30, codec="json:rust-serdejson")
-        found = worker.request("verify", deadline_s=30, codec="json:rust-serdejson", full=True, limit=9)
+        worker.request("load", deadline_s=60, path=str(path), kind="document", **{"as": "values"})
+        worker.request("prepare", deadline_s=60, codec="json:rust-serdejson")
+        found = worker.request("verify", deadline_s=60, codec="json:rust-serdejson", full=True, limit=9)
     assert [one["path"] for one in found["changes"]] == [told]
 
 
@@ -111,7 +111,7 @@ def judged(request: pytest.FixtureRequest, hello: dict[str, Any]) -> tuple[str, 
 
     def ask(names: list[str]) -> list[dict[str, Any]]:
         with shared_worker("rust") as worker:
-            return worker.request("probe", deadline_s=30, codec=request.param, set="values/1", only=names)[
+            return worker.request("probe", deadline_s=60, codec=request.param, set="values/1", only=names)[
                 "cells"
             ]
 
@@ -163,14 +163,14 @@ def test_what_it_does_not_measure_is_said(
     path = tmp_path / "data.json"
     path.write_text(json.dumps([{"a": 1}]))
     with shared_worker("rust") as worker:
-        worker.request("load", path=str(path), deadline_s=30, **{"as": "json"})
-        worker.request("prepare", codec="json:rust-serdejson", deadline_s=30)
+        worker.request("load", path=str(path), deadline_s=60, **{"as": "json"})
+        worker.request("prepare", codec="json:rust-serdejson", deadline_s=60)
         with pytest.raises(WorkerError) as caught:
             worker.request(
-                op, deadline_s=30, **({**fields, "path": str(path)} if "path" in fields else fields)
+                op, deadline_s=60, **({**fields, "path": str(path)} if "path" in fields else fields)
             )
         assert caught.value.type == "Unsupported"
-        assert worker.request("run", what="null", batch=1, deadline_s=30)["samples"]
+        assert worker.request("run", what="null", batch=1, deadline_s=60)["samples"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support.clusters import parquet_hashes
 from support.soak import scaled
 
 from tare.scale.executors.dask import Cluster
@@ -51,12 +51,6 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-def tree(folder: Path) -> dict[str, str]:
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.parquet"))
-    }
-
-
 @pytest.mark.parametrize("workers", scaled([2], [1, 2, 3]))
 def test_the_same_command_goes_on_after_its_scheduler_was_killed(
     sources: Path, tmp_path: Path, workers: int
@@ -72,7 +66,7 @@ def test_the_same_command_goes_on_after_its_scheduler_was_killed(
                 time.sleep(0.01)
             os.killpg(made.scheduler.pid, signal.SIGKILL)
             _, said = running.communicate(timeout=120)
-    before = tree(out)
+    before = parquet_hashes(out)
     assert running.returncode == 3, said
     assert "what is done is kept" in said
     assert not [word for word in ("Traceback", "distributed", " failed") if word in said], said
@@ -83,7 +77,7 @@ def test_the_same_command_goes_on_after_its_scheduler_was_killed(
         where.symlink_to(made.file)
         done = run(command)
     assert done.returncode == 0, done.stderr
-    after = tree(out)
+    after = parquet_hashes(out)
     assert len(after) == FILES
     assert {name: after[name] for name in before} == before
     assert len([*out.glob(".tare/done/*/*.json")]) == FILES

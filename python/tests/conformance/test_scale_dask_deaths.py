@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from support.clusters import (
     FILES,
-    after,
-    ancestor,
+    act_after,
     assert_whole,
     cluster,
-    lives,
+    descends_from,
+    is_running,
     one_process,
     write_sources,
 )
@@ -94,7 +94,7 @@ def test_dask_loses_a_worker(sources, expected, tmp_path, victim) -> None:
         with Client(scheduler_file=made.file, set_as_default=False) as client:
             workers = set(client.run(os.getpid).values())
         process = made.workers[0].pid
-        worker = next(pid for pid in workers if ancestor(pid, process))
+        worker = next(pid for pid in workers if descends_from(pid, process))
         assert (worker == process) == (victim == "worker without")
         met: dict[str, object] = {}
 
@@ -111,9 +111,9 @@ def test_dask_loses_a_worker(sources, expected, tmp_path, victim) -> None:
             report = scale.run(plan, executor=f"dask+file:{made.file}")
             thread.join()
         until = time.monotonic() + 60
-        while lives(worker) and time.monotonic() < until:
+        while is_running(worker) and time.monotonic() < until:
             time.sleep(0.05)
-        assert not lives(worker)
+        assert not is_running(worker)
     assert met.get("left", 0) >= 2, met  # there was work for others
     assert (report.done + report.duplicate, report.failed) == (FILES, 0), report
     did = {one["pid"] for one in State.of(plan).receipts()}
@@ -137,7 +137,7 @@ def test_all_workers_gone(sources, tmp_path) -> None:
             for worker in made.workers:
                 os.killpg(worker.pid, signal.SIGKILL)
 
-        thread = after(plan, 4, kill)
+        thread = act_after(plan, 4, kill)
         with pytest.raises(EngineError, match="no worker for 2 s"):
             scale.run(plan, executor=f"dask+file:{made.file}", worker_timeout=2)
         thread.join()

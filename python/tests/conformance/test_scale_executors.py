@@ -21,15 +21,15 @@ import pytest
 from support.capabilities import need_namespaces
 from support.clusters import (
     FILES,
-    after,
-    ancestor,
+    act_after,
     assert_whole,
     cluster,
     command_of,
-    everyone,
-    lives,
+    descends_from,
+    is_running,
     one_process,
-    tree,
+    parquet_hashes,
+    process_ids,
     write_sources,
 )
 from support.commands import invoke
@@ -81,7 +81,7 @@ def test_what_one_process_gives(sources, expected, executor, tmp_path) -> None:
     events: list[dict[str, Any]] = []
     report = scale.run(plan, executor=executor, on_event=events.append)
     assert (report.done, report.failed, report.missing, report.deaths) == (FILES, 0, 0, 0), report.failures
-    assert tree(tmp_path) == expected
+    assert parquet_hashes(tmp_path) == expected
     assert (tmp_path / ".tare" / "manifest.json").exists()
     assert not list((tmp_path / ".tare" / "writing").iterdir())
     assert (events[0]["event"], events[-1]["event"], events[-1]["ok"]) == ("planned", "finished", True)
@@ -188,7 +188,7 @@ def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch, b
     def kill() -> None:
         os.kill(next(iter(pools[0]._pool._processes)), signal.SIGKILL)
 
-    thread = after(plan, 4, kill, of=tmp_path)
+    thread = act_after(plan, 4, kill, of=tmp_path)
     report = scale.run(plan, executor="local:2")
     thread.join()
     assert (report.done, report.failed, report.deaths) == (FILES, 0, 1), report.failures
@@ -268,7 +268,7 @@ def test_a_dask_worker_of_another_version(sources, dask, tmp_path) -> None:
         said = refused(dask, plan)
     assert "0.0.7" in said
     assert said.startswith(f"worker {os.uname().nodename} (process {worker.pid})")
-    assert not tree(tmp_path / "out")
+    assert not parquet_hashes(tmp_path / "out")
 
 
 @ON_DASK
@@ -284,7 +284,7 @@ def test_a_dask_worker_that_does_not_see_the_destination(sources, dask, tmp_path
         said = refused(dask, plan)
     assert said.startswith("worker another (process ")
     assert f"cannot reach {out}" in said
-    assert not tree(out)
+    assert not parquet_hashes(out)
 
 
 def test_a_unit_that_hangs_is_ended(sources, tmp_path, monkeypatch) -> None:
@@ -366,7 +366,7 @@ def test_interrupted(sources, expected, tmp_path, times) -> None:
     again = invoke(*command[2:-1], "1", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert f"{count:,} done before" in again.stderr or f"{count + 1:,} done before" in again.stderr
-    assert tree(tmp_path / "out") == expected
+    assert parquet_hashes(tmp_path / "out") == expected
 
 
 def test_shards_are_the_plan(sources, expected, tmp_path) -> None:
@@ -376,11 +376,11 @@ def test_shards_are_the_plan(sources, expected, tmp_path) -> None:
     command = ("run", str(path), "--executor", "inline", "--shard")
     start = (sys.executable, "-c", "from tare.cli import main; main()", *command)
     shares = [subprocess.Popen([*start, f"{i}/2"], stderr=subprocess.DEVNULL) for i in (1, 2, 2)]
-    after(plan, 2, shares[0].kill).join()
+    act_after(plan, 2, shares[0].kill).join()
     codes = [share.wait(120) for share in shares]
     assert codes[1:] == [0, 0]
     assert invoke(*command, "1/2", cwd=tmp_path).returncode == 0
-    assert tree(tmp_path / "out") == expected
+    assert parquet_hashes(tmp_path / "out") == expected
     assert scale.run(plan, executor="inline").skipped == FILES
 
 
@@ -452,15 +452,15 @@ def test_a_client_that_is_ended_leaves_no_process(sources, tmp_path, engine, num
     ]
     command += ["--to", "parquet", "--executor", engine, "--jobs", "2"]
     plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
-    known = everyone()
+    known = process_ids()
     client = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    after(plan, 2, lambda: None).join()
-    started = {pid for pid in everyone() - known if ancestor(pid, client.pid)}
+    act_after(plan, 2, lambda: None).join()
+    started = {pid for pid in process_ids() - known if descends_from(pid, client.pid)}
     assert len(started) >= 3, "nothing was started"
     client.send_signal(number)
     assert client.wait(60) == (130 if number == signal.SIGTERM else -signal.SIGKILL)
-    until = time.monotonic() + 30
-    while (left := {pid for pid in started if lives(pid)}) and time.monotonic() < until:
+    until = time.monotonic() + 60
+    while (left := {pid for pid in started if is_running(pid)}) and time.monotonic() < until:
         time.sleep(0.1)
     assert not left, [command_of(pid) for pid in left]
     assert scale.run(plan, executor="inline").ok

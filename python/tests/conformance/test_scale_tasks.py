@@ -59,9 +59,9 @@ def test_no_row_of_floats_is_lost_or_twice(tmp_path: Path, kind: pa.DataType) ->
 def test_many_values_are_one_pass() -> None:
     count = 20_000
     table = pa.table({"k": [n % count for n in range(3 * count)], "n": list(range(3 * count))})
-    began_s = time.monotonic()
+    began_s = time.process_time()
     found = dict(partitions(table, "k"))
-    assert time.monotonic() - began_s < 15  # it was over a minute when each value went over all rows
+    assert time.process_time() - began_s < 15  # it was over a minute when each value went over all rows
     assert len(found) == count
     assert found["k=7"]["n"].to_pylist() == [7, count + 7, 2 * count + 7]
 

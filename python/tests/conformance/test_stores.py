@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.stores import made
+from support.stores import new_store
 
 from tare.store import testing
 
@@ -26,7 +26,7 @@ DRIVERS: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_drivers_conform(driver: str, check: Any, tmp_path: Path) -> None:
     """Check by check, each over a store of its own."""
-    made(driver.partition("-")[0], tmp_path).close()  # a skip where it is not built in
+    new_store(driver.partition("-")[0], tmp_path).close()  # a skip where it is not built in
     url, options = DRIVERS[driver]
     check(testing.Place(url.format(n=next(NAMES), path=tmp_path), options))
 

@@ -60,7 +60,7 @@ def test_processes_that_a_program_leaves_behind_end_with_the_check(tmp_path):
         assert not _gone(pid)
         with pytest.raises(AssertionError, match="within 2 s"):
             raw.end()  # the pipe is held open by what was left behind
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not _gone(pid):
         assert time.monotonic() < until, f"process {pid} lives on"
         time.sleep(0.01)

@@ -47,7 +47,7 @@ def test_a_stream_that_is_cut_anywhere(cut: int) -> None:
 
 
 def test_r06_an_error_of_reading_is_no_end() -> None:
-    with tare.listen("tcp://127.0.0.1:0", "json", timeout=5) as server:
+    with tare.listen("tcp://127.0.0.1:0", "json", timeout=60) as server:
         port = int(server.url.rpartition(":")[2])
         sock = socket.create_connection(("127.0.0.1", port))
         with server.accept() as conn:
@@ -111,7 +111,7 @@ def test_r08_one_by_one_costs_little_more_than_all() -> None:
     def all_of_it(conn) -> None:
         got = 0
         while got < 50_000:
-            got += len(conn.receive_all(n=50_000 - got, timeout=5))
+            got += len(conn.receive_all(n=50_000 - got, timeout=60))
 
     ratios = [filled(one_by_one) / filled(all_of_it) for _ in range(7)]
     assert min(ratios) <= 2.5, ratios  # the goal is 2, quiet; noise of a shared machine is in both
@@ -133,7 +133,7 @@ def test_r02_reads_are_as_large_as_asked(tmp_path: Path) -> None:
             thread.start()
             thread.join()
             before = count()
-            assert len(conn.receive_all(n=2000, timeout=5)) == 2000
+            assert len(conn.receive_all(n=2000, timeout=60)) == 2000
             return count() - before
 
     small, large = reads(1024), reads(1 << 20)
@@ -157,7 +157,7 @@ print(sent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, flush=T
 import os
 os._exit(0)
 """
-    with tare.listen(f"unix:{tmp_path}/s", "raw", timeout=20) as server:  # noqa: SIM117 - read from the outside in
+    with tare.listen(f"unix:{tmp_path}/s", "raw", timeout=60) as server:  # noqa: SIM117 - read from the outside in
         with subprocess.Popen([sys.executable, "-c", code, server.url], stdout=subprocess.PIPE) as process:
             with server.accept() as conn:
                 assert process.stdout is not None
@@ -216,26 +216,26 @@ def test_heads_that_nest_and_announce(head: str) -> None:
 
 
 def test_a_peer_that_trickles() -> None:
+    """The limit of one message ends it: the peer would go on for hours, and the call wait for minutes."""
     with raw_peer("json", message_timeout=0.3) as (sock, conn):
         stop = threading.Event()
 
         def trickle() -> None:
-            for byte in FRAME[:3] * 10:
+            sock.sendall(b"\xe0\xff\xff\0\0")  # 65,535 bytes are to come
+            while not stop.wait(0.1):
                 try:
-                    sock.sendall(bytes([byte]) if byte != 0xE0 else b"\xe0")
+                    sock.sendall(b"1")
                 except OSError:
-                    return
-                if stop.wait(0.1):
                     return
 
         thread = threading.Thread(target=trickle)
-        began = time.monotonic()
         thread.start()
-        with pytest.raises((TimeoutError, tare.TareError)):
-            conn.receive(timeout=20)
-        stop.set()
-        thread.join()
-        assert time.monotonic() - began < 5
+        try:
+            with pytest.raises(TimeoutError, match="message_timeout"):
+                conn.receive(timeout=600)
+        finally:
+            stop.set()
+            thread.join()
 
 
 def test_a_flood_does_not_starve_another() -> None:
@@ -255,7 +255,7 @@ def test_a_flood_does_not_starve_another() -> None:
         try:
             quiet.sendall(b"\xe0\x01\0\0\0x")
             for _ in range(50):
-                ready = tare.wait([flooded, other], timeout=5)
+                ready = tare.wait([flooded, other], timeout=60)
                 if other in ready:
                     break
                 flooded.receive_all(n=1000)
@@ -271,15 +271,15 @@ def test_a_fifo_without_a_reader(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises((TimeoutError, OSError)):
         tare.connect(f"fifo:{tmp_path}/p", mode="w", timeout=0.2)
-    assert 0.1 < time.monotonic() - began < 5
+    assert 0.1 < time.monotonic() - began < 60
 
 
 def test_a_fifo_whose_writers_come_and_go(tmp_path: Path) -> None:
     path = f"fifo:{tmp_path}/p"
     os.mkfifo(tmp_path / "p")
-    with tare.connect(path, "json", mode="r", keep=True, timeout=5) as reader:
+    with tare.connect(path, "json", mode="r", keep=True, timeout=60) as reader:
         for number in range(3):
-            with tare.connect(path, "json", mode="w", timeout=5) as writer:
+            with tare.connect(path, "json", mode="w", timeout=60) as writer:
                 writer.send(number)
             assert reader.receive() == number
 
@@ -287,8 +287,8 @@ def test_a_fifo_whose_writers_come_and_go(tmp_path: Path) -> None:
 def test_two_writers_of_whole_messages(tmp_path: Path) -> None:
     path = f"fifo:{tmp_path}/p"
     os.mkfifo(tmp_path / "p")
-    with tare.connect(path, "json", mode="r", keep=True, timeout=10) as reader:
-        writers = [tare.connect(path, "json", mode="w", atomic=True, timeout=10) for _ in range(2)]
+    with tare.connect(path, "json", mode="r", keep=True, timeout=60) as reader:
+        writers = [tare.connect(path, "json", mode="w", atomic=True, timeout=60) for _ in range(2)]
         with pytest.raises(tare.TareError):
             writers[0].send("x" * 5000)
         threads = [
@@ -297,7 +297,7 @@ def test_two_writers_of_whole_messages(tmp_path: Path) -> None:
         ]
         for thread in threads:
             thread.start()
-        got = reader.receive_all(n=1000, timeout=10)
+        got = reader.receive_all(n=1000, timeout=60)
         for thread in threads:
             thread.join()
         for writer in writers:
@@ -313,7 +313,7 @@ def test_a_port_in_use() -> None:
 def test_a_socket_file_that_nobody_listens_at(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(tmp_path / "s"))
-    with tare.listen(f"unix:{tmp_path}/s", timeout=5) as server:
+    with tare.listen(f"unix:{tmp_path}/s", timeout=60) as server:
         assert (tmp_path / "s").stat().st_mode & 0o777 == 0o600
         with pytest.raises(OSError, match="in use"):
             tare.listen(server.url)
@@ -323,9 +323,11 @@ def test_waiting_for_a_listener_that_comes_later(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         tare.connect(f"unix:{tmp_path}/s")
     servers = []
-    timer = threading.Timer(0.1, lambda: servers.append(tare.listen(f"unix:{tmp_path}/s", "json", timeout=5)))
+    timer = threading.Timer(
+        0.1, lambda: servers.append(tare.listen(f"unix:{tmp_path}/s", "json", timeout=60))
+    )
     timer.start()
-    with tare.connect(f"unix:{tmp_path}/s", "json", retry=10) as client:
+    with tare.connect(f"unix:{tmp_path}/s", "json", retry=60) as client:
         timer.join()
         client.send(1)
         with servers[0] as server, server.accept() as conn:
@@ -367,14 +369,14 @@ def test_files_that_go_on(tmp_path: Path) -> None:
 
 
 def test_many_connections_at_once(tmp_path: Path) -> None:
-    with tare.listen(f"unix:{tmp_path}/s", "json", timeout=10) as server:
+    with tare.listen(f"unix:{tmp_path}/s", "json", timeout=60) as server:
         clients = [tare.connect(server.url, "json") for _ in range(60)]
         conns = [server.accept() for _ in clients]
         for number, client in enumerate(clients[::7]):
             client.send(number)
         got: dict[int, object] = {}
         while len(got) < 9:
-            for conn in tare.wait(conns, timeout=5):
+            for conn in tare.wait(conns, timeout=60):
                 got[conns.index(conn)] = conn.receive(timeout=0)
         assert got == {7 * number: number for number in range(9)}
         for end in clients + conns:
@@ -383,11 +385,11 @@ def test_many_connections_at_once(tmp_path: Path) -> None:
 
 def test_more_connections_than_allowed(tmp_path: Path) -> None:
     with tare.listen(f"unix:{tmp_path}/s", "json", max_connections=1) as server:  # noqa: SIM117 - read from the outside in
-        with tare.connect(server.url, "json") as first, server.accept(timeout=5) as conn:
+        with tare.connect(server.url, "json") as first, server.accept(timeout=60) as conn:
             with tare.connect(server.url, "json"), pytest.raises(TimeoutError):
                 server.accept(timeout=0.2)
             first.send(1)
-            assert conn.receive(timeout=5) == 1
+            assert conn.receive(timeout=60) == 1
 
 
 def test_memory_stays_flat(tmp_path: Path) -> None:

@@ -69,21 +69,21 @@ def test_errors_beside_a_sender_hang_nobody() -> None:
 
 def test_poll_says_no_while_another_thread_receives() -> None:
     ours, theirs = socket.socketpair()
-    with theirs, tare.connect(f"fd:{ours.detach()}", "raw", timeout=20) as connection:
+    with theirs, tare.connect(f"fd:{ours.detach()}", "raw", timeout=60) as connection:
         got: list[bytes] = []
         receiver = threading.Thread(target=lambda: got.append(connection.receive()))
         receiver.start()
         answers = [connection.poll(0.01), bool(tare.wait([connection], timeout=0.01))]
         theirs.sendall(bytes.fromhex("e0020000006869"))
-        receiver.join(20)
+        receiver.join(60)
     assert (answers, got) == ([False, False], [b"hi"])
 
 
 def test_a_child_that_leaves_closes_nothing_of_its_parents() -> None:
     """Neither an end nor a shutdown goes out, by `close`, by ``with``, by an exception in it or by garbage collection."""
     ours, theirs = socket.socketpair()
-    with tare.connect(f"fd:{theirs.detach()}", "json", timeout=20) as peer:
-        connection = tare.connect(f"fd:{ours.detach()}", "json", timeout=20)
+    with tare.connect(f"fd:{theirs.detach()}", "json", timeout=60) as peer:
+        connection = tare.connect(f"fd:{ours.detach()}", "json", timeout=60)
         for leave in (
             "connection.close()",
             "with connection: pass",
@@ -124,11 +124,11 @@ def _flooded(send: Callable[[bytes], Any], framing: str) -> Iterator[None]:
         yield
     finally:
         done.set()
-        sender.join(20)
+        sender.join(60)
 
 
 def _gives_up(connection: tare.Connection, raw: bool) -> None:
-    """Each call ends at its deadline, though bytes came all the while."""
+    """Each call ends at its deadline, though bytes came all the while; without one they would not end."""
     started = time.monotonic()
     assert not connection.poll(0.2)
     with pytest.raises(TimeoutError):
@@ -136,7 +136,7 @@ def _gives_up(connection: tare.Connection, raw: bool) -> None:
     if raw:
         with pytest.raises(TimeoutError):
             connection.receive_into(bytearray(9), timeout=0.2)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize("framing", _NO_MESSAGES)
@@ -164,8 +164,8 @@ def test_a_flood_under_tls_is_given_up_in_time(tmp_path: Path) -> None:
         accepting = threading.Thread(target=accept)
         accepting.start()
         url = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with tare.connect(url, "raw", tls=trusting, server_hostname="server.test", timeout=20) as connection:
-            accepting.join(20)
+        with tare.connect(url, "raw", tls=trusting, server_hostname="server.test", timeout=60) as connection:
+            accepting.join(60)
             with accepted[0] as peer:
                 peer.settimeout(1)
                 with _flooded(peer.sendall, "frame"):
@@ -189,7 +189,7 @@ def test_a_flood_that_holds_no_message_keeps_no_signal_away(framing: str) -> Non
             with _flooded(theirs.sendall, framing):
                 signal.setitimer(signal.ITIMER_REAL, 0.2)
                 with pytest.raises(Rung):
-                    connection.receive(timeout=20)
+                    connection.receive(timeout=60)
             connection.close(timeout=0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

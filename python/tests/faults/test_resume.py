@@ -88,7 +88,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return cases
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("point", range(KILLS))
 def test_a_run_killed_at_a_random_point_resumes_to_the_whole(
     whole: dict[str, str], tmp_path: Path, point: int

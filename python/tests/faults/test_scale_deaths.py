@@ -29,7 +29,7 @@ def planned(folder: Path, count: int = 40) -> Plan:
 def kill_one(engine: LocalEngine) -> None:
     """And wait until the pool knows."""
     os.kill(next(iter(engine._pool._processes)), signal.SIGKILL)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not engine._pool._broken:
         assert time.monotonic() < until
         time.sleep(0.01)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.capabilities import need_codec, need_module
-from support.crashes import end_at_step, some_steps, tree
+from support.crashes import end_at_step, some_steps, visible_hashes
 from support.soak import scaled
 
 import tare
@@ -50,7 +50,7 @@ def convert(folder: Path, **options: Any) -> scale.Report:
 def rows(folder: Path) -> list[tuple[str, int]]:
     """What a reader of the folder gets."""
     found = []
-    for name in tree(folder / "out"):
+    for name in visible_hashes(folder / "out"):
         value = name.partition("/")[0].removeprefix("k=")
         found += [(value, v) for v in tare.read(folder / "out" / name).column("v").to_pylist()]
     return sorted(found)
@@ -122,7 +122,7 @@ def test_a_death_between_renames(tmp_path: Path, number: int, change: str, verif
     """Whatever the source is then, its rows are there, each once, and nothing else."""
     write(tmp_path / "pk.csv", BEFORE)
     died_at_rename(tmp_path, number, verify=verify)
-    assert len(tree(tmp_path / "out")) == number
+    assert len(visible_hashes(tmp_path / "out")) == number
     assert len(intents(tmp_path)) == 1
     if CHANGES[change] != BEFORE:
         write(tmp_path / "pk.csv", CHANGES[change])
@@ -166,7 +166,7 @@ def test_whatever_is_asked_for_then(tmp_path: Path, options: dict[str, Any]) -> 
     write(tmp_path / "pk.csv", CHANGES["values gone"])
     report = convert(tmp_path, **options)
     assert (report.ok, report.superseded) == (True, 2)
-    assert sum(tare.read(tmp_path / "out" / name).num_rows for name in tree(tmp_path / "out")) == 2
+    assert sum(tare.read(tmp_path / "out" / name).num_rows for name in visible_hashes(tmp_path / "out")) == 2
 
 
 def test_several_deaths(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_file_that_is_not_as_it_was_to_be_is_nobody_s(tmp_path: Path, text: st
     changed.write_bytes(bytes(len(changed.read_bytes())))
     (out / "k=c").mkdir()
     (out / "k=c" / "pk.parquet").write_bytes(b"mine")
-    before = {name: digest for name, digest in tree(out).items() if name != "k=b/pk.parquet"}
+    before = {name: digest for name, digest in visible_hashes(out).items() if name != "k=b/pk.parquet"}
     write(tmp_path / "pk.csv", text)
     report = convert(tmp_path)
     if "c" in text:
@@ -204,7 +204,7 @@ def test_a_file_that_is_not_as_it_was_to_be_is_nobody_s(tmp_path: Path, text: st
         del before["k=c/pk.parquet"]
     else:
         assert report.ok
-    assert before.items() <= tree(out).items()
+    assert before.items() <= visible_hashes(out).items()
     assert not (out / "k=b" / "pk.parquet").exists()
 
 
@@ -214,12 +214,12 @@ def test_another_source_s_is_left(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     write(tmp_path / "pk.csv", BEFORE)
     died_at_rename(tmp_path, 2)
-    before = tree(tmp_path / "out")
+    before = visible_hashes(tmp_path / "out")
     write(tmp_path / "b" / "pk.csv", "k,v\nb,7\n")
     given: dict[str, Any] = {"to": "parquet", "partition": "k", "executor": "inline"}
     (failed,) = scale.convert(str(tmp_path / "b" / "pk.csv"), str(tmp_path / "out"), **given).failures
     assert f"is there already, of {tmp_path}/pk.csv" in failed["error"]["message"]
-    assert tree(tmp_path / "out") == before
+    assert visible_hashes(tmp_path / "out") == before
     assert convert(tmp_path).ok
     assert rows(tmp_path) == expected(BEFORE)
 
@@ -227,10 +227,10 @@ def test_another_source_s_is_left(tmp_path: Path) -> None:
 def test_what_a_source_that_fails_gave_before_stays(tmp_path: Path) -> None:
     write(tmp_path / "pk.csv", BEFORE)
     died_at_rename(tmp_path, 3)
-    before = tree(tmp_path / "out")
+    before = visible_hashes(tmp_path / "out")
     write(tmp_path / "pk.csv", 'k,v\n"a,1\n')
     assert convert(tmp_path).failed == 1
-    assert tree(tmp_path / "out") == before
+    assert visible_hashes(tmp_path / "out") == before
     write(tmp_path / "pk.csv", CHANGES["values gone"])
     assert convert(tmp_path).ok
     assert rows(tmp_path) == expected(CHANGES["values gone"])
@@ -250,7 +250,7 @@ def test_an_attempt_that_another_shard_is_at_is_left(tmp_path: Path) -> None:
     died_at_rename(tmp_path, 2)
     report = scale.run(plan, executor="inline", shard=(3 - number, 2))
     assert (report.ok, report.superseded) == (True, 0)
-    assert {"k=a/pk.parquet", "k=b/pk.parquet"} < tree(tmp_path / "out").keys()
+    assert {"k=a/pk.parquet", "k=b/pk.parquet"} < visible_hashes(tmp_path / "out").keys()
     assert len(intents(tmp_path)) == 1
     assert scale.run(plan, executor="inline").ok
     assert not intents(tmp_path)
@@ -283,10 +283,10 @@ def test_a_part_of_a_source_that_has_become_shorter(tmp_path: Path, task: str) -
 
     write_lines(1000)
     assert died(child)
-    assert any("part-00005" in name for name in tree(out))
+    assert any("part-00005" in name for name in visible_hashes(out))
     write_lines(300)
     assert run().ok
-    assert not any("part-00005" in name for name in tree(out))
+    assert not any("part-00005" in name for name in visible_hashes(out))
     values = [tare.read(path) for path in sorted(out.glob("a/*"))]
     assert sum(len(one) for one in values) == 300
     assert not State(out.as_uri()).intents()
@@ -313,7 +313,7 @@ def test_an_intent_lasts_until_its_receipt(tmp_path: Path, options: dict[str, An
     assert len(intents(tmp_path)) == 1
     assert run().ok
     assert not intents(tmp_path)
-    assert sum(tare.read(out / name).num_rows for name in tree(out)) == 900
+    assert sum(tare.read(out / name).num_rows for name in visible_hashes(out)) == 900
 
 
 @pytest.mark.parametrize("options", [{"split": 2000}, {"partition": "n"}])
@@ -362,7 +362,7 @@ def write_frame(folder: Path, rows: int, parts: int, *, died_at: int) -> bool:
 
 
 def rows_of_parts(folder: Path) -> list[int]:
-    found = [tare.read(folder / "out" / name)["v"].to_pylist() for name in tree(folder / "out")]
+    found = [tare.read(folder / "out" / name)["v"].to_pylist() for name in visible_hashes(folder / "out")]
     return [v for one in found for v in one]
 
 
@@ -375,10 +375,10 @@ def test_a_part_of_a_frame_that_died_before_its_receipt(
     """The next frame replaces it, or removes it if it has fewer parts, whatever it holds."""
     need_codec(to)
     assert write_frame(tmp_path, 80, 4, died_at=died_at)
-    assert len(tree(tmp_path / "out")) == died_at
+    assert len(visible_hashes(tmp_path / "out")) == died_at
     assert len(intents(tmp_path)) == 1
     write_parts(tmp_path, 20, parts, to=to)
-    assert len(tree(tmp_path / "out")) == parts
+    assert len(visible_hashes(tmp_path / "out")) == parts
     assert sorted(rows_of_parts(tmp_path)) == [*range(20)]
     assert not intents(tmp_path)
 
@@ -387,17 +387,17 @@ def test_a_part_of_a_frame_that_died_before_its_receipt(
 def test_a_part_that_somebody_replaced_since_is_his(tmp_path: Path) -> None:
     """It is neither removed nor replaced, and what is said can be done from Python."""
     assert write_frame(tmp_path, 80, 4, died_at=1)
-    (name,) = tree(tmp_path / "out")
+    (name,) = visible_hashes(tmp_path / "out")
     there = tmp_path / "out" / name
     there.write_bytes(bytes(len(there.read_bytes())))
-    before = tree(tmp_path / "out")
+    before = visible_hashes(tmp_path / "out")
     with pytest.raises(UsageError, match="Move it away, or pass overwrite=True to replace it"):
         write_parts(tmp_path, 20, 4)
     # Dask chooses which part is the first; a frame of one part has the name of one of them.
     first = name == "part-00001.parquet"
     with pytest.raises(UsageError, match="Move it away") if first else contextlib.nullcontext():
         write_parts(tmp_path, 20, 1)
-    assert before.items() <= tree(tmp_path / "out").items()
+    assert before.items() <= visible_hashes(tmp_path / "out").items()
     write_parts(tmp_path, 20, 4, overwrite=True)
     assert len(rows_of_parts(tmp_path)) == 20
     assert not intents(tmp_path)

@@ -22,7 +22,7 @@ FRAME = b"""structure(list(k = c("a", "b", "a"), v = structure(c(1.5, 2.5, NA), 
     class = "data.frame", extra = "whole")"""
 
 
-def tree(folder: Path) -> list[Path]:
+def visible_files(folder: Path) -> list[Path]:
     found = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in found if ".tare" not in path.parts)
 
@@ -67,14 +67,14 @@ def test_what_r_rounds_is_told_of_large_parts(
     told = {example for one in report.changes if one["verdict"] == "lost" for example in one["examples"]}
     assert all(one.endswith("$d") for one in told)
     strict = scale.convert(numbers, str(tmp_path / "no"), to=to, options={"strict": 1}, **how, **HOW)
-    assert (classes(strict), tree(tmp_path / "no")) == ({("loss", "LossError")}, [])
+    assert (classes(strict), visible_files(tmp_path / "no")) == ({("loss", "LossError")}, [])
 
 
 @pytest.mark.parametrize("how", CUT)
 def test_what_r_rounds_is_refused_of_small_parts(tmp_path: Path, numbers: str, how: dict[str, Any]) -> None:
     """As values would change; where they may, it is told by both, unless --strict says no."""
     refused = scale.convert(numbers, str(tmp_path / "out"), to="rds", **how, **HOW)
-    assert (classes(refused), tree(tmp_path / "out")) == ({("loss", "LossRefused")}, [])
+    assert (classes(refused), visible_files(tmp_path / "out")) == ({("loss", "LossRefused")}, [])
     taken = scale.convert(numbers, str(tmp_path / "out"), to="rds", on_loss="allow", **how, **HOW)
     assert (taken.ok, lost(taken), list(taken.notes)) == (True, {"precision"}, [])
     assert "lossy" in {one["verdict"] for one in taken.changes}
@@ -111,12 +111,12 @@ def test_what_partitions_have_not_of_r_is_told(tmp_path: Path, name: str, to: st
     expected = {"attribute_dropped", "units_changed", "row_names_dropped"}
     assert (whole.ok, lost(whole)) == (True, expected)
     report = scale.convert(source, str(tmp_path / "out"), partition="k", **how)
-    assert (report.ok, lost(report), len(tree(tmp_path / "out"))) == (True, expected, 2)
+    assert (report.ok, lost(report), len(visible_files(tmp_path / "out"))) == (True, expected, 2)
     for partition in (None, "k"):
         refused = scale.convert(
             source, str(tmp_path / "no"), partition=partition, options={"strict": 1}, **how
         )
-        assert (classes(refused), tree(tmp_path / "no")) == ({("loss", "LossError")}, [])
+        assert (classes(refused), visible_files(tmp_path / "no")) == ({("loss", "LossError")}, [])
         assert f"{name}: $v@note: attribute_dropped" in refused.failures[0]["error"]["message"]
 
 
@@ -135,12 +135,12 @@ def test_names_of_rows_are_lost_where_rows_part(tmp_path: Path, to: str) -> None
     source = str(tmp_path / "a.rds")
     report = scale.convert(source, str(tmp_path / "out"), to=to, partition="k", **HOW)
     assert (report.ok, lost(report)) == (True, {"row_names_dropped"})
-    for path in tree(tmp_path / "out"):
+    for path in visible_files(tmp_path / "out"):
         tare.convert(path, tmp_path / "back.rds")
         back = r.read(tmp_path / "back.rds", as_="robject")
         assert dict(back.attributes)["extra"].identical(r.read(b'"whole"', format="dput", as_="robject"))
     refused = scale.convert(source, str(tmp_path / "no"), to=to, partition="k", options={"strict": 1}, **HOW)
-    assert (classes(refused), tree(tmp_path / "no")) == ({("loss", "LossError")}, [])
+    assert (classes(refused), visible_files(tmp_path / "no")) == ({("loss", "LossError")}, [])
 
 
 def test_parts_of_fst_tell_what_they_lose(tmp_path: Path) -> None:
@@ -155,9 +155,9 @@ def test_parts_of_fst_tell_what_they_lose(tmp_path: Path) -> None:
     source = str(tmp_path / "a.fst")
     report = scale.convert(source, str(tmp_path / "out"), to="csv", **how)
     assert (report.ok, lost(report)) == (True, {"units_changed"})
-    assert len(tree(tmp_path / "out")) > 2
+    assert len(visible_files(tmp_path / "out")) > 2
     refused = scale.convert(source, str(tmp_path / "no"), to="csv", options={"strict": 1}, **how)
-    assert (classes(refused), tree(tmp_path / "no")) == ({("loss", "LossError")}, [])
+    assert (classes(refused), visible_files(tmp_path / "no")) == ({("loss", "LossError")}, [])
     kept = scale.convert(source, str(tmp_path / "kept"), to="arrow", options={"strict": 1}, **how)
     assert (kept.ok, kept.changes) == (True, [])
 
@@ -169,7 +169,7 @@ def test_data_only_is_refused_where_nothing_is_of_r(tmp_path: Path, to: str, how
     source, more = str(tmp_path / "a.ndjson"), {"to": to, "options": {"data_only": 1}}
     report = scale.convert(source, str(tmp_path / "out"), **more, **how, **HOW)
     assert classes(report) == {("input", "UsageError")}
-    assert tree(tmp_path / "out") == []
+    assert visible_files(tmp_path / "out") == []
 
 
 def in_batches(path: Path, table: pa.Table) -> None:
@@ -189,7 +189,7 @@ def test_what_another_library_of_parquet_makes_text_of_is_refused(
     source, codec = str(tmp_path / "a.arrow"), "parquet:fastparquet"
     for chosen in ({}, how):
         report = scale.convert(source, str(tmp_path / "no"), to=codec, **chosen, **HOW)
-        assert (classes(report), tree(tmp_path / "no")) == ({("loss", "LossRefused")}, [])
+        assert (classes(report), visible_files(tmp_path / "no")) == ({("loss", "LossRefused")}, [])
     taken = scale.convert(source, str(tmp_path / "out"), to=codec, on_loss="allow", **how, **HOW)
     assert (taken.ok, {one["verdict"] for one in taken.changes}) == (True, {"lossy"})
 
@@ -217,7 +217,7 @@ def test_types_that_another_library_changes_are_told_of_parts(
     for split in ("off", 1000):
         out = tmp_path / f"{split}"
         report = scale.convert(str(tmp_path / "a.arrow"), str(out), to=codec, split=split, **HOW)
-        assert (report.ok, len(tree(out))) == (True, 1 if split == "off" else 4)
+        assert (report.ok, len(visible_files(out))) == (True, 1 if split == "off" else 4)
         assert {one["what"] for one in report.changes} == told
 
 
@@ -229,4 +229,4 @@ def test_numbers_that_are_none_are_refused_of_large_parts(tmp_path: Path, codec:
     in_batches(tmp_path / "a.arrow", pa.table({"x": [float("nan")] * 400, "k": list(range(400))}))
     how: dict[str, Any] = {"split": 2000, "options": {"columns": "x,k"}}  # rows, not documents
     report = scale.convert(str(tmp_path / "a.arrow"), str(tmp_path / "out"), to=codec, **how, **HOW)
-    assert (classes(report), tree(tmp_path / "out")) == ({("loss", "LossRefused")}, [])
+    assert (classes(report), visible_files(tmp_path / "out")) == ({("loss", "LossRefused")}, [])

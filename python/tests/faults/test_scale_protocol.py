@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 from support.capabilities import need, need_command, need_root
 from support.commands import invoke
-from support.crashes import end_at_step, some_steps, tree
+from support.crashes import end_at_step, some_steps, visible_hashes
 from support.soak import scaled
 
 from tare import scale
@@ -53,7 +53,7 @@ def test_a_death_at_every_step_loses_nothing(tmp_path: Path) -> None:
     """A child ends between two system calls of the protocol; the next run makes the tree whole."""
     expected_plan = planned(tmp_path, "expected")
     assert scale.run(expected_plan, executor="inline").ok
-    expected = tree(tmp_path / "expected")
+    expected = visible_hashes(tmp_path / "expected")
     deaths = 0
     for number in some_steps():
         plan = planned(tmp_path, f"out{number}")
@@ -65,11 +65,11 @@ def test_a_death_at_every_step_loses_nothing(tmp_path: Path) -> None:
             os._exit(0)
         died = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
         deaths += died
-        for name, digest in tree(tmp_path / f"out{number}").items():
+        for name, digest in visible_hashes(tmp_path / f"out{number}").items():
             assert expected[name] == digest, "a result under its name is whole"
         report = scale.run(plan, executor="inline")
         assert report.ok, report.failures
-        assert tree(tmp_path / f"out{number}") == expected
+        assert visible_hashes(tmp_path / f"out{number}") == expected
         assert not list((tmp_path / f"out{number}" / ".tare" / "writing").iterdir())
         if not died:
             break
@@ -156,7 +156,7 @@ def test_two_processes_at_one_unit(tmp_path: Path) -> None:
         one.communicate(timeout=60)
     state = State.of(plan)
     assert len(state.done()) == plan.count
-    assert len(tree(tmp_path / "out")) == plan.count
+    assert len(visible_hashes(tmp_path / "out")) == plan.count
     assert not list((tmp_path / "out" / ".tare" / "writing").iterdir())
     assert statuses.get("done", 0) >= plan.count
 
@@ -189,7 +189,7 @@ def test_a_full_disk_stops_the_run(tmp_path: Path, small_disk: Path) -> None:
     assert report.missing > 0
     import pyarrow.parquet as pq
 
-    for name in tree(small_disk / "out"):
+    for name in visible_hashes(small_disk / "out"):
         assert pq.read_table(small_disk / "out" / name).num_rows > 8000
     subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
     again = scale.run(plan, executor="inline")
@@ -315,7 +315,7 @@ def test_a_source_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(place.LocalPlace, "local", changing)
     report = scale.run(plan, executor="inline")
     assert "f1.csv: changed while it was read" in report.failures[0]["error"]["message"]
-    assert sorted(tree(tmp_path / "out")) == ["f0.parquet", "f2.parquet"]
+    assert sorted(visible_hashes(tmp_path / "out")) == ["f0.parquet", "f2.parquet"]
 
 
 def test_one_bad_file_of_a_hundred(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_one_bad_file_of_a_hundred(tmp_path: Path) -> None:
     assert error["class"] == "input"
     assert "50.ndjson" in error["message"]
     assert type(error["offset"]) is int or "line 2" in error["message"]
-    assert len(tree(tmp_path / "out")) == 99
+    assert len(visible_hashes(tmp_path / "out")) == 99
     again = scale.run(scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet"), executor="inline")
     assert (again.done, again.skipped, again.failed) == (0, 99, 1)
 
@@ -351,7 +351,7 @@ def test_each_bad_file_of_a_group_is_named(tmp_path: Path, monkeypatch: pytest.M
     report = scale.convert(str(folder), str(tmp_path / "out"), to="parquet", executor="local:2")
     assert report.done < 40
     assert (report.files, report.files_failed, report.exit_code) == (207, 3, 1)
-    assert len(tree(tmp_path / "out")) == 207
+    assert len(visible_hashes(tmp_path / "out")) == 207
     status = scale.status(str(tmp_path / "out"))
     assert [status[f"inputs{one}"] for one in ("", "_done", "_failed", "_missing")] == [210, 207, 3, 0]
     (group,) = grouped(report.failures)
@@ -360,7 +360,7 @@ def test_each_bad_file_of_a_group_is_named(tmp_path: Path, monkeypatch: pytest.M
     for name in bad:
         (folder / f"{name}.ndjson").write_text('{"a": 1}\n')
     assert scale.convert(str(folder), str(tmp_path / "out"), to="parquet", executor="local:2").ok
-    assert len(tree(tmp_path / "out")) == 210
+    assert len(visible_hashes(tmp_path / "out")) == 210
 
 
 def test_a_new_file_among_many_changes_its_group_alone(
@@ -374,17 +374,17 @@ def test_a_new_file_among_many_changes_its_group_alone(
     given: dict[str, Any] = {"to": "ndjson", "executor": "inline"}
     first = scale.convert(str(folder), str(out), **given)
     assert 4 < first.done < 40
-    before = tree(out)
+    before = visible_hashes(out)
     (folder / "100b.ndjson").write_text('{"a": "new"}\n')
     second = scale.convert(str(folder), str(out), **given)
     assert (second.done, second.skipped, second.superseded) == (1, first.done - 1, 0)
     assert second.files < 100
-    assert {name: hash for name, hash in tree(out).items() if name != "100b.ndjson"} == before
+    assert {name: hash for name, hash in visible_hashes(out).items() if name != "100b.ndjson"} == before
     (folder / "100b.ndjson").unlink()
     third = scale.convert(str(folder), str(out), **given)
     # What a source gave that is gone stays, as it does where each file is a unit; and it stays known.
     assert (third.failed, third.superseded) == (0, 0)
-    assert tree(out).keys() == before.keys() | {"100b.ndjson"}
+    assert visible_hashes(out).keys() == before.keys() | {"100b.ndjson"}
     assert "100b.ndjson" in (out / ".tare" / "manifest.json").read_text()
     assert scale.convert(str(folder), str(out), **given).done == 0
 
@@ -394,7 +394,7 @@ def test_a_result_that_was_deleted_is_made_again(tmp_path: Path) -> None:
     assert scale.run(plan, executor="inline").done == 3
     (tmp_path / "out" / "f1.parquet").unlink()
     assert scale.run(plan, executor="inline").done == 1
-    assert len(tree(tmp_path / "out")) == 3
+    assert len(visible_hashes(tmp_path / "out")) == 3
 
 
 def test_to_replace_is_no_other_work(tmp_path: Path) -> None:
@@ -559,7 +559,7 @@ def test_a_partition_whose_name_is_too_long_leaves_nothing(tmp_path: Path) -> No
     (failed,) = report.failures
     assert failed["error"]["class"] == "input"
     assert failed["error"]["message"].startswith(f"{tmp_path}/long.parquet: no file can be named k=bbb")
-    assert tree(out) == {}
+    assert visible_hashes(out) == {}
 
 
 def test_a_rename_that_fails_takes_the_others_back(tmp_path: Path) -> None:
@@ -571,7 +571,7 @@ def test_a_rename_that_fails_takes_the_others_back(tmp_path: Path) -> None:
         str(tmp_path / "a.parquet"), str(out), to="parquet", partition="k", executor="inline", overwrite=True
     )
     assert report.failed == 1
-    assert tree(out) == {}
+    assert visible_hashes(out) == {}
 
 
 def test_partitions_replace_nothing_of_others(tmp_path: Path) -> None:
@@ -584,7 +584,7 @@ def test_partitions_replace_nothing_of_others(tmp_path: Path) -> None:
     (failed,) = scale.convert(str(tmp_path / "a.parquet"), str(out), **chosen).failures
     assert failed["error"]["class"] == "input"
     assert "k=2/a.parquet: is there already" in failed["error"]["message"]
-    assert {name: other.read_bytes() for name in tree(out)} == {"k=2/a.parquet": b"mine"}
+    assert {name: other.read_bytes() for name in visible_hashes(out)} == {"k=2/a.parquet": b"mine"}
     assert scale.convert(str(tmp_path / "a.parquet"), str(out), overwrite=True, **chosen).done == 1
     assert other.read_bytes()[:4] == b"PAR1"
     # What a receipt knows is ours, also when its source has changed since.

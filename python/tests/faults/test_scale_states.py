@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.scale_folders import convert, lines, rows, tree
+from support.scale_folders import convert, count_rows, visible_names, write_lines
 
 import tare
 from tare import scale
@@ -32,16 +32,16 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 def test_parts_of_a_source_that_is_shorter_now_are_removed(tmp_path: Path) -> None:
     source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
-    lines(source, 5000)
+    write_lines(source, 5000)
     assert convert(source, out, split="20KiB").ok
-    before = tree(out)
-    lines(source, 2000)
+    before = visible_names(out)
+    write_lines(source, 2000)
     report = convert(source, out, split="20KiB")
-    assert report.superseded == len(before) - len(tree(out)) > 0
-    assert rows(out) == 2000
+    assert report.superseded == len(before) - len(visible_names(out)) > 0
+    assert count_rows(out) == 2000
     status = scale.status(str(out))
     assert (status["done"], status["missing"], status["rows"]) == (report.done, 0, 2000)
-    assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
+    assert [one["name"] for one in manifest(out)["outputs"]] == visible_names(out)
 
 
 @pytest.mark.parametrize(
@@ -57,32 +57,32 @@ def test_parts_of_a_source_that_is_shorter_now_are_removed(tmp_path: Path) -> No
 def test_rows_are_there_once_whatever_is_said_later(tmp_path: Path, later: dict[str, Any]) -> None:
     """Another library's options, columns, parts, partitions: of one ending there is one result of a source."""
     source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
-    lines(source, 5000)
+    write_lines(source, 5000)
     assert convert(source, out, split="20KiB").ok
     assert convert(source, out, **later).superseded > 0
-    assert rows(out) == 5000
+    assert count_rows(out) == 5000
     assert convert(source, out, split="20KiB").ok
-    assert rows(out) == 5000
+    assert count_rows(out) == 5000
     assert convert(source, out, to="csv", split=None).superseded == 0
-    assert len([name for name in tree(out) if name.endswith(".csv")]) == 1
+    assert len([name for name in visible_names(out) if name.endswith(".csv")]) == 1
 
 
 def test_a_bad_file_keeps_nothing_but_its_own(tmp_path: Path) -> None:
     """What is superseded goes, of the sources that are done; what there is of the bad one stays."""
     folder, out = tmp_path / "in", tmp_path / "out"
     for name in ("a", "b"):
-        lines(folder / f"{name}.ndjson", 5000)
+        write_lines(folder / f"{name}.ndjson", 5000)
     assert convert(folder, out, split="20KiB").ok
-    lines(folder / "a.ndjson", 1000)
+    write_lines(folder / "a.ndjson", 1000)
     (folder / "b.ndjson").write_text("{oops}\n")
     report = convert(folder, out, split="40KiB")
     assert (report.failed > 0, report.superseded > 0) == (True, True)
     assert tare.read(out / "a.parquet").num_rows == 1000
-    assert not (out / "a").exists() or not tree(out / "a")
-    assert rows(out / "b") == 5000
-    lines(folder / "b.ndjson", 1000)
+    assert not (out / "a").exists() or not visible_names(out / "a")
+    assert count_rows(out / "b") == 5000
+    write_lines(folder / "b.ndjson", 1000)
     assert convert(folder, out, split="40KiB").ok
-    assert (tree(out), rows(out)) == (["a.parquet", "b.parquet"], 2000)
+    assert (visible_names(out), count_rows(out)) == (["a.parquet", "b.parquet"], 2000)
 
 
 def test_parts_of_a_csv_that_is_shorter_now_are_removed(tmp_path: Path) -> None:
@@ -93,44 +93,44 @@ def test_parts_of_a_csv_that_is_shorter_now_are_removed(tmp_path: Path) -> None:
     assert convert(source, out, split="20KiB", split_lines=True).ok
     source.write_text("n,t\n" + "".join(f"{n / 2},{n}\n" for n in range(4000)))
     assert convert(source, out, split="20KiB", split_lines=True).superseded > 0
-    assert rows(out) == 4000
+    assert count_rows(out) == 4000
 
 
 def test_a_result_that_was_changed_since_is_not_removed(tmp_path: Path) -> None:
     """It is nobody's but the user's."""
     source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
-    lines(source, 5000)
+    write_lines(source, 5000)
     assert convert(source, out, split="20KiB").ok
-    last = out / tree(out)[-1]
+    last = out / visible_names(out)[-1]
     last.write_bytes(b"mine")
-    lines(source, 2000)
+    write_lines(source, 2000)
     assert convert(source, out, split="20KiB").ok
     assert last.read_bytes() == b"mine"
 
 
 def test_whole_and_then_in_parts_and_whole_again(tmp_path: Path) -> None:
     source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
-    lines(source, 3000)
+    write_lines(source, 3000)
     for split in (None, "20KiB", None, "30KiB"):
         assert convert(source, out, split=split).ok
-        assert rows(out) == 3000, (split, tree(out))
+        assert count_rows(out) == 3000, (split, visible_names(out))
 
 
 def test_other_sources_stay(tmp_path: Path) -> None:
     """Two plans of one destination: the manifest has both, and status counts both."""
     out = tmp_path / "out"
     for name in ("a", "b"):
-        lines(tmp_path / name / f"{name}.ndjson", 10)
+        write_lines(tmp_path / name / f"{name}.ndjson", 10)
         report = convert(tmp_path / name, out)
         assert (report.ok, report.superseded) == (True, 0)
-    lines(tmp_path / "a" / "a.ndjson", 20)
+    write_lines(tmp_path / "a" / "a.ndjson", 20)
     assert convert(tmp_path / "a", out).ok
-    assert tree(out) == ["a.parquet", "b.parquet"]
-    assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
+    assert visible_names(out) == ["a.parquet", "b.parquet"]
+    assert [one["name"] for one in manifest(out)["outputs"]] == visible_names(out)
     status = scale.status(str(out))
     assert (status["units"], status["done"], status["rows"]) == (2, 2, 30)
     (out / "b.parquet").unlink()
-    lines(tmp_path / "a" / "a.ndjson", 21)
+    write_lines(tmp_path / "a" / "a.ndjson", 21)
     assert convert(tmp_path / "a", out).ok
     assert [one["name"] for one in manifest(out)["outputs"]] == ["a.parquet"]
 
@@ -138,11 +138,11 @@ def test_other_sources_stay(tmp_path: Path) -> None:
 def test_sources_named_another_way_have_one_result(tmp_path: Path) -> None:
     """Its rows would be there twice for whoever reads the folder."""
     folder, out = tmp_path / "logs", tmp_path / "out"
-    lines(folder / "a.ndjson", 5)
-    lines(folder / "2026" / "x.ndjson", 5)
+    write_lines(folder / "a.ndjson", 5)
+    write_lines(folder / "2026" / "x.ndjson", 5)
     assert convert(folder, out).ok
     assert convert(folder / "2026" / "*.ndjson", out).superseded == 1
-    assert tree(out) == ["a.parquet", "x.parquet"]
+    assert visible_names(out) == ["a.parquet", "x.parquet"]
 
 
 def test_a_name_of_a_folder_below_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,37 +150,37 @@ def test_a_name_of_a_folder_below_is_another(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("tare.scale.planning.convert._GROUPED_FROM", 2)
     folder, out = tmp_path / "in", tmp_path / "out"
     for name in ("x", "y", "w/x", "w/y"):
-        lines(folder / f"{name}.ndjson", 5)
+        write_lines(folder / f"{name}.ndjson", 5)
     assert convert(folder, out).ok
-    lines(folder / "x.ndjson", 6)
+    write_lines(folder / "x.ndjson", 6)
     some = [str(folder / "x.ndjson"), str(folder / "y.ndjson")]
     assert scale.convert(some, str(out), to="parquet", executor="inline").superseded == 0
-    assert tree(out) == ["w/x.parquet", "w/y.parquet", "x.parquet", "y.parquet"]
+    assert visible_names(out) == ["w/x.parquet", "w/y.parquet", "x.parquet", "y.parquet"]
 
 
 def test_a_partition_of_another_source_is_left(tmp_path: Path) -> None:
     """Two files of one name, from two folders, into one folder of partitions."""
     out = tmp_path / "out"
     for name, count in (("a", 6), ("b", 9)):
-        lines(tmp_path / name / "f.ndjson", count)
+        write_lines(tmp_path / name / "f.ndjson", count)
     assert convert(tmp_path / "a", out, partition="k").ok
-    before = {name: (out / name).read_bytes() for name in tree(out)}
+    before = {name: (out / name).read_bytes() for name in visible_names(out)}
     report = convert(tmp_path / "b", out, partition="k")
     (failed,) = report.failures
     assert f"of {tmp_path / 'a' / 'f.ndjson'}" in failed["error"]["message"]
-    assert {name: (out / name).read_bytes() for name in tree(out)} == before
+    assert {name: (out / name).read_bytes() for name in visible_names(out)} == before
     assert convert(tmp_path / "b", out, partition="k", overwrite=True).ok
     assert not convert(tmp_path / "a", out, partition="k").ok  # they are b's now
-    assert rows(out) == 9
-    lines(tmp_path / "b" / "f.ndjson", 12)
+    assert count_rows(out) == 9
+    write_lines(tmp_path / "b" / "f.ndjson", 12)
     assert convert(tmp_path / "b", out, partition="k").ok
-    assert rows(out) == 12
+    assert count_rows(out) == 12
 
 
 def test_results_that_are_there_are_decoded_where_that_is_asked_for(tmp_path: Path) -> None:
     """A flipped bit leaves size and time as they were."""
     source, out = tmp_path / "in" / "x.ndjson", tmp_path / "out"
-    lines(source, 50)
+    write_lines(source, 50)
     assert convert(source, out).done == 1
     assert convert(source, out, verify="decode").done == 1  # it was never decoded
     assert convert(source, out, verify="decode").skipped == 1
@@ -191,20 +191,20 @@ def test_results_that_are_there_are_decoded_where_that_is_asked_for(tmp_path: Pa
     os.utime(result, ns=(found.st_atime_ns, found.st_mtime_ns))
     assert convert(source, out).skipped == 1
     assert convert(source, out, verify="decode").done == 1
-    assert rows(out) == 50
+    assert count_rows(out) == 50
 
 
 def test_a_manifest_that_is_true_no_more_goes(tmp_path: Path) -> None:
     """From the first result that is made anew until all are there."""
     folder, out = tmp_path / "in", tmp_path / "out"
     for name in ("a", "b"):
-        lines(folder / f"{name}.ndjson", 5)
+        write_lines(folder / f"{name}.ndjson", 5)
     assert convert(folder, out).ok
-    lines(folder / "a.ndjson", 6)
+    write_lines(folder / "a.ndjson", 6)
     (folder / "b.ndjson").write_text('{"a": ')
     assert not convert(folder, out).ok
     assert not (out / ".tare" / "manifest.json").exists()
-    lines(folder / "b.ndjson", 7)
+    write_lines(folder / "b.ndjson", 7)
     assert convert(folder, out).ok
     assert [one["name"] for one in manifest(out)["outputs"]] == ["a.parquet", "b.parquet"]
 
@@ -212,12 +212,12 @@ def test_a_manifest_that_is_true_no_more_goes(tmp_path: Path) -> None:
 def test_plans_that_say_nothing_any_more_go(tmp_path: Path) -> None:
     """A folder that is converted each day keeps the last plans, and those that something stands for."""
     out, plans = tmp_path / "out", tmp_path / "out" / ".tare" / "plans"
-    lines(tmp_path / "other" / "b.ndjson", 10)
+    write_lines(tmp_path / "other" / "b.ndjson", 10)
     assert convert(tmp_path / "other", out).ok
     (other,) = os.listdir(plans)
     for day in range(20):
-        lines(tmp_path / "in" / "a.ndjson", 10 + day)
-        lines(tmp_path / "in" / f"day-{day}.ndjson", 3)
+        write_lines(tmp_path / "in" / "a.ndjson", 10 + day)
+        write_lines(tmp_path / "in" / f"day-{day}.ndjson", 3)
         assert convert(tmp_path / "in", out).ok
     kept = os.listdir(plans)
     assert other in kept
@@ -230,11 +230,11 @@ def test_plans_that_say_nothing_any_more_go(tmp_path: Path) -> None:
 def test_a_plan_that_overrules_one_that_is_kept_stays(tmp_path: Path) -> None:
     """Without it the older one would speak again, of results that are gone."""
     out = tmp_path / "out"
-    lines(tmp_path / "in" / "a.ndjson", 10)
-    lines(tmp_path / "in" / "b.ndjson", 10)
+    write_lines(tmp_path / "in" / "a.ndjson", 10)
+    write_lines(tmp_path / "in" / "b.ndjson", 10)
     assert convert(tmp_path / "in", out).ok
     for day in range(20):  # the first plan stands for b alone from here on
-        lines(tmp_path / "in" / "a.ndjson", 20 + day)
+        write_lines(tmp_path / "in" / "a.ndjson", 20 + day)
         assert convert(tmp_path / "in" / "a.ndjson", out).ok
     assert len(os.listdir(out / ".tare" / "plans")) == 21
     status = scale.status(str(out))
@@ -244,26 +244,26 @@ def test_a_plan_that_overrules_one_that_is_kept_stays(tmp_path: Path) -> None:
 def test_a_name_that_another_source_takes_part_in(tmp_path: Path) -> None:
     """`x.ndjson` comes beside `x.csv`: both results have other names, and the first is not there twice."""
     folder, out = tmp_path / "in", tmp_path / "out"
-    lines(folder / "x.csv", 0)
+    write_lines(folder / "x.csv", 0)
     (folder / "x.csv").write_text("n\n1\n")
     assert convert(folder, out).ok
-    lines(folder / "x.ndjson", 5)
+    write_lines(folder / "x.ndjson", 5)
     assert convert(folder, out).superseded == 1
-    assert tree(out) == ["x.csv.parquet", "x.ndjson.parquet"]
+    assert visible_names(out) == ["x.csv.parquet", "x.ndjson.parquet"]
 
 
 def test_a_partition_that_has_gone(tmp_path: Path) -> None:
     source, out = tmp_path / "in" / "x.ndjson", tmp_path / "out"
-    lines(source, 30)
+    write_lines(source, 30)
     assert convert(source, out, partition="k").ok
-    assert len(tree(out)) == 3
-    lines(source, 2)
+    assert len(visible_names(out)) == 3
+    write_lines(source, 2)
     report = convert(source, out, partition="k")
     assert (report.ok, report.superseded) == (True, 1)
-    assert tree(out) == ["k=0/x.parquet", "k=1/x.parquet"]
+    assert visible_names(out) == ["k=0/x.parquet", "k=1/x.parquet"]
     (out / "k=1" / "x.parquet").unlink()
     assert convert(source, out, partition="k").done == 1
-    assert len(tree(out)) == 2
+    assert len(visible_names(out)) == 2
 
 
 @pytest.mark.parametrize("changed", [False, True])
@@ -282,15 +282,15 @@ def test_partitions_that_were_named_otherwise_go(
             patch.setattr(State, "write_receipt", lambda *_, **__: sys.exit(9))
         with pytest.raises(SystemExit) if dies else contextlib.nullcontext():
             convert(source, out, partition="k")
-    assert older in tree(out)
+    assert older in visible_names(out)
     assert tare.read(out / older)["n"].to_pylist() == [1]
     if changed:
         source.write_text('k,n\n"",1\nx,2\ny,3\n')
     report = convert(source, out, partition="k")
     assert (report.ok, report.done, report.superseded) == (True, 1, 1), report.failures
     named = ["k=", "k=x", "k=y"][: 3 if changed else 2]
-    assert tree(out) == [f"{name}/a.parquet" for name in named]
-    assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
+    assert visible_names(out) == [f"{name}/a.parquet" for name in named]
+    assert [one["name"] for one in manifest(out)["outputs"]] == visible_names(out)
     assert convert(source, out, partition="k").skipped == 1
 
 
@@ -312,7 +312,7 @@ def test_one_name_by_turns(tmp_path: Path) -> None:
 def test_a_source_that_comes_back(tmp_path: Path) -> None:
     """One state, another of the same size, the first again with its time: the result follows."""
     source, out, kept = tmp_path / "in" / "x.ndjson", tmp_path / "out", tmp_path / "kept"
-    lines(source, 5)
+    write_lines(source, 5)
     shutil.copy2(source, kept)
     assert convert(source, out).ok
     source.write_text(source.read_text().replace('"n": 4', '"n": 9'))
@@ -325,18 +325,18 @@ def test_a_source_that_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"other bytes"])
 def test_a_result_that_was_cut_or_replaced_is_made_again(tmp_path: Path, damage: bytes) -> None:
     source, out = tmp_path / "in" / "x.ndjson", tmp_path / "out"
-    lines(source, 5)
+    write_lines(source, 5)
     assert convert(source, out).ok
     (out / "x.parquet").write_bytes(damage)
     assert scale.status(str(out))["done"] == 0
     assert convert(source, out).done == 1
-    assert rows(out) == 5
+    assert count_rows(out) == 5
 
 
 def test_a_copy_of_a_destination_is_done(tmp_path: Path) -> None:
     """Its files have other times; their hashes tell."""
     source, out = tmp_path / "in" / "x.ndjson", tmp_path / "out"
-    lines(source, 5)
+    write_lines(source, 5)
     assert convert(source, out).ok
     shutil.copytree(out, tmp_path / "copy", copy_function=shutil.copyfile)
     os.utime(tmp_path / "copy" / "x.parquet", ns=(1, 1))
@@ -348,13 +348,13 @@ def test_a_plan_of_ones_own_is_known_where_it_was_run(tmp_path: Path) -> None:
     """`tare plan -o` and `tare run`: status of the destination, and a conversion after a source changed."""
     folder, out = tmp_path / "in", tmp_path / "out"
     for n in range(4):
-        lines(folder / f"{n}.ndjson", 5)
+        write_lines(folder / f"{n}.ndjson", 5)
     plan = scale.plan_convert(str(folder), str(out), to="parquet", path=str(tmp_path / "plan.jsonl"))
     for n in (1, 2, 3):
         assert scale.run(plan, executor="inline", shard=(n, 3)).ok
     assert scale.status(str(out))["done"] == 4
-    assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)  # by the last shard
-    lines(folder / "2.ndjson", 7)
+    assert [one["name"] for one in manifest(out)["outputs"]] == visible_names(out)  # by the last shard
+    write_lines(folder / "2.ndjson", 7)
     report = convert(folder, out)
     assert (report.done, report.skipped) == (1, 3)
 
@@ -363,7 +363,7 @@ def test_a_plan_of_ones_own_is_known_where_it_was_run(tmp_path: Path) -> None:
 def test_a_store_is_asked_what_it_has(tmp_path: Path, values: bool) -> None:
     """Receipts beside the plan are no proof: a store may be gone, or a key. What somebody set since stays."""
     for n in range(3):
-        lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
+        write_lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
     store, file = tmp_path / "store", tmp_path / "put.jsonl"
     plan = scale.plan_put(str(tmp_path / "in"), str(store), file, values=values, namespace="mine")
     assert scale.run(plan, executor="inline").done == plan.count
@@ -397,7 +397,7 @@ def test_what_a_put_has_set_is_known_though_its_store_fails(
     from tare.scale import stored
 
     for name in "abc":
-        lines(tmp_path / "in" / f"{name}.ndjson", 2)
+        write_lines(tmp_path / "in" / f"{name}.ndjson", 2)
     store = tmp_path / "store"
     plan = scale.plan_put(str(tmp_path / "in"), str(store), tmp_path / "put.jsonl")
     kept = (tmp_path / "in" / "c.ndjson").rename(tmp_path / "c")
@@ -422,7 +422,7 @@ def test_a_store_that_cannot_be_asked_is_told_with_what_receipts_say(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for n in range(3):
-        lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
+        write_lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
     store, file = tmp_path / "store", tmp_path / "put.jsonl"
     plan = scale.plan_put(str(tmp_path / "in"), str(store), file)
     assert scale.run(plan, executor="inline").ok
@@ -441,7 +441,7 @@ def test_a_store_that_cannot_be_asked_is_told_with_what_receipts_say(
 def test_a_key_that_was_set_since_stays_though_its_unit_failed(tmp_path: Path) -> None:
     """The next start sets what is missing; what somebody sets at that very moment stays too."""
     for n in range(3):
-        lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
+        write_lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
     store, bad = str(tmp_path / "store"), tmp_path / "in" / "1.ndjson"
     plan = scale.plan_put(str(tmp_path / "in"), store, tmp_path / "put.jsonl")
     bad.rename(tmp_path / "kept")
@@ -463,11 +463,11 @@ def test_sources_that_went_before_they_were_begun(tmp_path: Path) -> None:
     """What a plan of before had not begun, and is no more, is nobody's: what is there is told as done."""
     folder, out = tmp_path / "in", tmp_path / "out"
     for n in range(4):
-        lines(folder / f"{n}.ndjson", 5)
+        write_lines(folder / f"{n}.ndjson", 5)
     plan = scale.plan_convert(str(folder), str(out), to="parquet")
     assert scale.run(plan, executor="inline", shard=(1, 2)).done == 2
     assert scale.status(str(out))["missing"] == 2
-    made = {Path(name).stem for name in tree(out)}
+    made = {Path(name).stem for name in visible_names(out)}
     for n in range(4):
         if str(n) not in made:
             (folder / f"{n}.ndjson").unlink()
@@ -476,9 +476,11 @@ def test_sources_that_went_before_they_were_begun(tmp_path: Path) -> None:
     status = scale.status(str(out))
     assert (status["units"], status["done"], status["missing"], status["inputs"]) == (2, 2, 0, 2)
     assert status["bytes"] == status["bytes_done"]
-    (out / tree(out)[0]).unlink()  # a result that went is missing, whether or not it can be made again
+    (
+        out / visible_names(out)[0]
+    ).unlink()  # a result that went is missing, whether or not it can be made again
     shutil.rmtree(folder)
-    lines(tmp_path / "other" / "z.ndjson", 1)
+    write_lines(tmp_path / "other" / "z.ndjson", 1)
     assert convert(tmp_path / "other", out).done == 1
     assert scale.status(str(out))["missing"] == 1
 
@@ -535,7 +537,7 @@ def test_a_worker_that_died_has_decoded_nothing(tmp_path: Path) -> None:
 def test_every_failure_can_be_listed(tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     for n in range(6):
-        lines(folder / f"{n}.ndjson", 0)
+        write_lines(folder / f"{n}.ndjson", 0)
         (folder / f"{n}.ndjson").write_text('{"a": ]}\n')
     assert convert(folder, out).files_failed == 6
     (group,) = scale.status(str(out))["failures"]

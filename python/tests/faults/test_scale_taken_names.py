@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.scale_folders import visible_names
 
 import tare
 from tare import scale
@@ -25,11 +26,6 @@ def lines(path: Path, count: int, start: int = 0) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f'{{"n": {n}}}\n' for n in range(start, start + count)))
     return path
-
-
-def tree(folder: Path) -> list[str]:
-    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return sorted(str(path) for path in found if ".tare" not in path.parts)
 
 
 def numbers(path: Path) -> list[int]:
@@ -64,7 +60,7 @@ def test_parts_of_others_are_left(tmp_path: Path, mine: str) -> None:
     given: dict[str, Any] = {"to": "parquet", "split": 8000, "skipped": left, **HOW}
     assert scale.convert(str(tmp_path / "in"), str(out), **given).files == 1
     assert left == [("big.ndjson", NOT_OURS)]
-    assert tree(out) == [*sorted([f"big/{mine}", "big/notes.txt"]), "small.parquet"]
+    assert visible_names(out) == [*sorted([f"big/{mine}", "big/notes.txt"]), "small.parquet"]
     assert (out / "big" / mine).read_bytes() == b"mine"
 
 
@@ -74,7 +70,7 @@ def test_parts_that_nobody_knows_any_more(tmp_path: Path) -> None:
     lines(source, 5000)
     given: dict[str, Any] = {"to": "parquet", "split": 10_000, **HOW}
     assert scale.convert(str(source), str(out), **given).ok
-    before = tree(out)
+    before = visible_names(out)
     shutil.rmtree(out / ".tare")
     with pytest.raises(AllUndone, match=f"big.ndjson: {NOT_OURS}"):
         scale.convert(str(source), str(out), **given)
@@ -82,7 +78,7 @@ def test_parts_that_nobody_knows_any_more(tmp_path: Path) -> None:
     left: list[tuple[str, str]] = []
     with pytest.raises(AllUndone, match="nothing to do"):
         scale.convert(str(source), str(out), overwrite=True, skipped=left, **given)
-    assert tree(out) == before
+    assert visible_names(out) == before
     (why,) = {why for _, why in left}
     assert (
         why
@@ -92,7 +88,7 @@ def test_parts_that_nobody_knows_any_more(tmp_path: Path) -> None:
     for name in before[3:]:
         (out / name).unlink()
     assert scale.convert(str(source), str(out), overwrite=True, **given).ok
-    assert [n for name in tree(out) for n in numbers(out / name)] == [*range(2000)]
+    assert [n for name in visible_names(out) for n in numbers(out / name)] == [*range(2000)]
     lines(source, 1200)  # they are known again
     assert scale.convert(str(source), str(out), **given).superseded == 1
 
@@ -101,13 +97,13 @@ def test_parts_of_another_source_do_not_stay_beside_new_ones(tmp_path: Path) -> 
     out = tmp_path / "out"
     given: dict[str, Any] = {"to": "parquet", "split": 8000, **HOW}
     assert scale.convert(str(lines(tmp_path / "a" / "big.ndjson", 5000)), str(out), **given).ok
-    before = tree(out)
+    before = visible_names(out)
     other = str(lines(tmp_path / "b" / "big.ndjson", 2000))
     with pytest.raises(AllUndone, match=f"is there already, of {tmp_path}/a/big.ndjson"):
         scale.convert(other, str(out), **given)
     with pytest.raises(AllUndone, match="would stay beside the new parts"):
         scale.convert(other, str(out), overwrite=True, **given)
-    assert tree(out) == before
+    assert visible_names(out) == before
 
 
 def test_parts_of_collections_of_others_are_left(tmp_path: Path) -> None:
@@ -215,7 +211,7 @@ def test_what_is_there_of_another_shard_s_share(tmp_path: Path) -> None:
     for shard in ((1, 2), (2, 2), (1, 1)):
         report = scale.run(made, shard=shard, **HOW)
         assert (report.done, report.failed) == (0, 4 // shard[1])
-    assert {(out / name).read_bytes() for name in tree(out)} == {b"mine"}
+    assert {(out / name).read_bytes() for name in visible_names(out)} == {b"mine"}
 
 
 def test_what_appears_while_it_runs_is_left(tmp_path: Path) -> None:
@@ -247,7 +243,7 @@ def test_each_file_of_a_group_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         report = scale.run(made, **HOW)
         assert report.files_failed == 2
         assert NOT_OURS in said(report)[0]
-        assert len(tree(out)) == 20
+        assert len(visible_names(out)) == 20
         assert {(out / f"{name}.parquet").read_bytes() for name in ("03", "04")} == {b"mine"}
     assert scale.run(made, overwrite=True, **HOW).ok
     assert numbers(out / "03.parquet") == [0, 1, 2]

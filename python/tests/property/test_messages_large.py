@@ -23,7 +23,7 @@ LARGE = 5 << 20  # such a message is read into the bytes that are given
 
 def raw_peer(**options: object) -> tuple[socket.socket, Connection]:
     sock, other = socket.socketpair()
-    return sock, tare.connect(f"fd:{other.detach()}", "raw", timeout=20, **options)
+    return sock, tare.connect(f"fd:{other.detach()}", "raw", timeout=60, **options)
 
 
 def stream(payloads: list[bytes], crc: bool = False) -> bytes:
@@ -158,8 +158,8 @@ def test_what_is_queued_leaves_while_a_large_message_comes():
     payload = content(5, LARGE)
     left, right = socket.socketpair()
     with (
-        closing(tare.connect(f"fd:{left.detach()}", "raw", high=1 << 30, timeout=20)) as one,
-        closing(tare.connect(f"fd:{right.detach()}", "raw", high=1 << 30, timeout=20)) as two,
+        closing(tare.connect(f"fd:{left.detach()}", "raw", high=1 << 30, timeout=60)) as one,
+        closing(tare.connect(f"fd:{right.detach()}", "raw", high=1 << 30, timeout=60)) as two,
     ):
         for conn in (one, two):
             with pytest.raises(TimeoutError):

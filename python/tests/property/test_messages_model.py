@@ -94,7 +94,7 @@ class Conversation(RuleBasedStateMachine):
     @precondition(lambda self: self.flying)
     @rule()
     def wait(self) -> None:
-        assert tare.wait([self.reader], timeout=10) == [self.reader]
+        assert tare.wait([self.reader], timeout=60) == [self.reader]
 
     @precondition(lambda self: not self.flying)
     @rule()
@@ -151,7 +151,7 @@ def test_any_cut_gives_the_same(payloads: list[bytes], cuts: list[int], codec: s
         stream += data
     os.close(out)
     mine, theirs = socket.socketpair()
-    with mine, tare.connect(f"fd:{theirs.detach()}", "raw", timeout=5) as reader:
+    with mine, tare.connect(f"fd:{theirs.detach()}", "raw", timeout=60) as reader:
         got: list[bytes] = []
         at, index = 0, 0
         while at < len(stream):

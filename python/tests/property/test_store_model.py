@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.stores import made
+from support.stores import new_store
 
 from tare import open_store
 from tare.errors import Conflict, KeyNotFound
@@ -151,7 +151,7 @@ def test_a_store_is_like_a_dict(driver: str, calls: Any) -> None:
     """Whatever is called, in whatever order."""
     with tempfile.TemporaryDirectory() as folder:
         options = {"mangle_key": True} if driver == "storr" else {}
-        pair = Pair(made(driver, Path(folder), **options))
+        pair = Pair(new_store(driver, Path(folder), **options))
         for name, *args in calls:
             pair.call({"del": "delete"}.get(name, name), *args)
         pair.end()

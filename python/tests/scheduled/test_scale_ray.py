@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -21,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from support.capabilities import need_module
+from support.clusters import parquet_hashes
 
 import tare
 from tare import scale
@@ -41,24 +41,18 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def tree(folder: Path) -> dict[str, str]:
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.parquet"))
-    }
-
-
 @pytest.fixture(scope="module")
 def expected(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("expected")
     assert scale.run(scale.plan_convert(str(sources), str(folder), to="parquet"), executor="inline").ok
-    return tree(folder)
+    return parquet_hashes(folder)
 
 
 def test_what_one_process_gives(sources: Path, expected: dict[str, str], tmp_path: Path) -> None:
     plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
     report = scale.run(plan, executor="ray", jobs=2)
     assert (report.done, report.failed, report.deaths) == (FILES, 0, 0), report.failures
-    assert tree(tmp_path) == expected
+    assert parquet_hashes(tmp_path) == expected
     assert scale.run(plan, executor="ray", jobs=2).skipped == FILES
 
 
@@ -77,7 +71,7 @@ def test_a_worker_is_killed(sources: Path, expected: dict[str, str], tmp_path: P
     report = scale.run(plan, executor="ray", jobs=2)
     thread.join()
     assert (report.done + report.duplicate, report.failed) == (FILES, 0), report.failures
-    assert tree(tmp_path) == expected
+    assert parquet_hashes(tmp_path) == expected
     assert not list((tmp_path / ".tare" / "writing").iterdir())
 
 
@@ -171,7 +165,7 @@ def test_a_head_without_cores(
     finally:
         cluster.shutdown()
     assert (report.done, report.failed) == (FILES, 0), report.failures
-    assert tree(tmp_path) == expected
+    assert parquet_hashes(tmp_path) == expected
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Ray's own code
@@ -213,7 +207,7 @@ def test_a_cluster_is_reached_by_its_address(sources: Path, expected: dict[str, 
             head.terminate()  # with --block its processes end with it; `ray stop` would end those of others too
     assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
     assert f"{FILES} done before" in again.stderr
-    assert tree(tmp_path / "out") == expected
+    assert parquet_hashes(tmp_path / "out") == expected
 
 
 def _free_port() -> int:

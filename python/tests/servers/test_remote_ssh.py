@@ -56,7 +56,7 @@ def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield port, {**os.environ, "PATH": f"{wrapper.parent}:{os.environ['PATH']}"}
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(60)
         log.close()
 
 

@@ -39,7 +39,7 @@ def closed(s3_server: str) -> Iterator[None]:
         request = urllib.request.Request(
             f"{s3_server}/moto-api/reset-auth", count.encode(), headers, method="POST"
         )
-        urllib.request.urlopen(request, timeout=5).close()
+        urllib.request.urlopen(request, timeout=60).close()
 
     let_in("0")
     yield

@@ -19,7 +19,7 @@ def backwards(value: int) -> bytes:
     return bytes([value, *groups[::-1]])
 
 
-def equal(n: int, tag: int) -> Any:
+def array_of_equal(n: int, tag: int) -> Any:
     """A view of an array of ``n`` elements without bytes, which a few bytes say."""
     uniform = b"\x00" + bytes([tag]) + backwards(n) + b"\xa1"
     return blit.view(b"BLT1" + uniform + bytes([0, 0, 0, 0, 0x0C, 0, 1, 10]) + b"BT")

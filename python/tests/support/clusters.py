@@ -18,16 +18,16 @@ from tare.scale.state import State
 
 __all__ = [
     "FILES",
-    "after",
-    "ancestor",
+    "act_after",
     "assert_whole",
     "children",
     "cluster",
     "command_of",
-    "everyone",
-    "lives",
+    "descends_from",
+    "is_running",
     "one_process",
-    "tree",
+    "parquet_hashes",
+    "process_ids",
     "write_sources",
 ]
 
@@ -43,7 +43,7 @@ def write_sources(folder: Path) -> Path:
     return folder
 
 
-def tree(folder: Path) -> dict[str, str]:
+def parquet_hashes(folder: Path) -> dict[str, str]:
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.parquet"))
     }
@@ -53,7 +53,7 @@ def one_process(sources: Path, folder: Path) -> dict[str, str]:
     """What one process makes of them."""
     report = scale.run(scale.plan_convert(str(sources), str(folder), to="parquet"), executor="inline")
     assert (report.done, report.ok) == (FILES, True)
-    return tree(folder)
+    return parquet_hashes(folder)
 
 
 @contextlib.contextmanager
@@ -70,13 +70,15 @@ def cluster(workers: int = 2, **options: Any) -> Iterator[Cluster]:
         made.close()
 
 
-def after(plan: scale.Plan, count: int, act: Callable[[], Any], of: Path | None = None) -> threading.Thread:
+def act_after(
+    plan: scale.Plan, count: int, act: Callable[[], Any], of: Path | None = None
+) -> threading.Thread:
     """Act once so many units are done, or so many results are there; a test in which that never is fails."""
 
     def watch() -> None:
         state = State.of(plan)
         until = time.monotonic() + 60
-        while (len(tree(of)) if of else len(state.done())) < count:
+        while (len(parquet_hashes(of)) if of else len(state.done())) < count:
             assert time.monotonic() < until, f"not {count} of {plan.count} after a minute"
             time.sleep(0.01)
         act()
@@ -98,7 +100,7 @@ def children(pid: int) -> list[int]:
 
 def assert_whole(plan: scale.Plan, folder: Path, expected: dict[str, str]) -> None:
     state = State.of(plan)
-    assert tree(folder) == expected
+    assert parquet_hashes(folder) == expected
     assert len(state.done()) == FILES
     assert not list((folder / ".tare" / "writing").iterdir())
     manifest = json.loads((folder / ".tare" / "manifest.json").read_text())
@@ -111,11 +113,11 @@ def command_of(pid: int) -> bytes:
     return b""
 
 
-def everyone() -> set[int]:
+def process_ids() -> set[int]:
     return {int(path.name) for path in Path("/proc").glob("[0-9]*")}
 
 
-def ancestor(pid: int, wanted: int) -> bool:
+def descends_from(pid: int, wanted: int) -> bool:
     while pid > 1:
         if pid == wanted:
             return True
@@ -126,7 +128,7 @@ def ancestor(pid: int, wanted: int) -> bool:
     return False
 
 
-def lives(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     return False

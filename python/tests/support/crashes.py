@@ -10,10 +10,10 @@ from typing import Any
 
 from support.soak import scaled
 
-__all__ = ["end_at_step", "some_steps", "tree"]
+__all__ = ["end_at_step", "some_steps", "visible_hashes"]
 
 
-def tree(folder: Path) -> dict[str, str]:
+def visible_hashes(folder: Path) -> dict[str, str]:
     """Return the names and hashes of the files that a reader sees, without receipts."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()

@@ -36,14 +36,14 @@ def record_of(*cases: tuple[str, float, str]) -> dict[str, Any]:
     return {"cases": listed, "derived": {"cases": derived, "growth": []}}
 
 
-def curve(lo: float, hi: float, codec: str = "msgpack:msgpack", **more: Any) -> dict[str, Any]:
+def growth_row(lo: float, hi: float, codec: str = "msgpack:msgpack", **more: Any) -> dict[str, Any]:
     """A row of growth whose prediction has these ends."""
     row = {"codec": codec, "medium": "memory", "delivery": "whole", "op": "total", "k": 1.0}
     row |= {"predicted_ns": lo, "predicted_lo_ns": lo, "predicted_hi_ns": hi, "measured": False}
     return row | {"points": [[0.1, 1, 1, 1.0]] * 4} | more
 
 
-def sized(*totals: tuple[str, str, float]) -> dict[str, Any]:
+def record_of_sizes(*totals: tuple[str, str, float]) -> dict[str, Any]:
     """A record of totals in memory at sizes."""
     cases, derived = [], {}
     for codec, size, total in totals:

@@ -16,11 +16,11 @@ from click.testing import CliRunner
 
 from tare import cli
 
-__all__ = ["Done", "Running", "called", "run", "started", "until"]
+__all__ = ["Done", "Running", "run", "run_in_process", "started", "wait_until"]
 
 # A shell that runs the tests in the background may have had SIGINT ignored.
 _TARE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tare.cli import main; main()"
-_SECONDS = 30
+_SECONDS = 60.0
 
 
 @dataclass
@@ -84,7 +84,7 @@ def run(*args: str, cwd: Path, stdin: bytes = b"", code: int = 0, **options: Any
     return done
 
 
-def called(*args: str, cwd: Path, code: int = 0) -> Done:
+def run_in_process(*args: str, cwd: Path, code: int = 0) -> Done:
     """The command within this process, where no standard input is needed; it has this exit code."""
     with contextlib.chdir(cwd):
         found = CliRunner().invoke(cli.tare, args)
@@ -93,7 +93,7 @@ def called(*args: str, cwd: Path, code: int = 0) -> Done:
     return done
 
 
-def until(condition: Any) -> None:
+def wait_until(condition: Any) -> None:
     """Wait for something that comes soon."""
     end = time.monotonic() + _SECONDS
     while not condition():

@@ -19,7 +19,7 @@ from tare.messages import Connection, aio
 __all__ = ["URLS", "Looped", "certificate", "paired", "paired_aio", "raw_peer"]
 
 URLS = ("tcp", "unix", "abstract", "fifo", "file", "fd")
-_SECONDS = 10.0
+_SECONDS = 60.0
 
 
 @contextlib.contextmanager
@@ -117,7 +117,7 @@ class Looped:
             async def run() -> Any:
                 return await value(*args, **keywords)
 
-            return asyncio.run_coroutine_threadsafe(run(), self.loop).result(30)
+            return asyncio.run_coroutine_threadsafe(run(), self.loop).result(60)
 
         return call
 
@@ -125,7 +125,7 @@ class Looped:
         each = aiter(self.end)
         while True:
             try:
-                yield asyncio.run_coroutine_threadsafe(_next(each), self.loop).result(30)
+                yield asyncio.run_coroutine_threadsafe(_next(each), self.loop).result(60)
             except StopAsyncIteration:
                 return
 
@@ -181,13 +181,13 @@ def paired_aio(
         await asyncio.sleep(0.01)
 
     try:
-        writer, receiver, server = asyncio.run_coroutine_threadsafe(opened(), loop).result(30)
+        writer, receiver, server = asyncio.run_coroutine_threadsafe(opened(), loop).result(60)
         try:
             yield Looped(writer, loop), Looped(receiver, loop)
         finally:
-            asyncio.run_coroutine_threadsafe(closed(writer, receiver, server), loop).result(30)
+            asyncio.run_coroutine_threadsafe(closed(writer, receiver, server), loop).result(60)
     finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
+        thread.join(60)
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()

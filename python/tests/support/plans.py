@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tare.measure.plan.plan import Plan
 
-__all__ = ["once"]
+__all__ = ["one_round_plan"]
 
 
-def once(*codecs: str) -> Plan:
+def one_round_plan(*codecs: str) -> Plan:
     """Return a plan that measures each codec in memory, in one launch of one round."""
     return Plan.from_dict(
         {
             "plan": 1,
-            "name": "once",
+            "name": "one_round_plan",
             "question": "Does a run take this data?",
             "statistics": {"launches": 1, "rounds": 1},
             "block": [{"dataset": ["d"], "codec": list(codecs), "medium": ["memory"]}],

@@ -9,12 +9,12 @@ import tare
 from tare import scale
 
 
-def lines(path: Path, count: int, start: int = 0) -> None:
+def write_lines(path: Path, count: int, start: int = 0) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f'{{"k": {n % 3}, "n": {n}}}\n' for n in range(start, start + count)))
 
 
-def tree(folder: Path) -> list[str]:
+def visible_names(folder: Path) -> list[str]:
     found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return sorted(str(path) for path in found if ".tare" not in path.parts)
 
@@ -23,5 +23,5 @@ def convert(source: Path, out: Path, **options: Any) -> scale.Report:
     return scale.convert(str(source), str(out), to=options.pop("to", "parquet"), executor="inline", **options)
 
 
-def rows(out: Path) -> int:
-    return sum(tare.read(out / name).num_rows for name in tree(out))
+def count_rows(out: Path) -> int:
+    return sum(tare.read(out / name).num_rows for name in visible_names(out))

@@ -9,7 +9,7 @@ from typing import Any
 from tare import open_store
 from tare.store import Store
 
-__all__ = ["made", "url_of"]
+__all__ = ["new_store", "url_of"]
 
 NAMES = itertools.count()
 
@@ -24,6 +24,6 @@ def url_of(driver: str, folder: Path) -> str:
     }[driver]
 
 
-def made(driver: str, folder: Path, **options: Any) -> Store:
+def new_store(driver: str, folder: Path, **options: Any) -> Store:
     """A new store."""
     return open_store(url_of(driver, folder), **options)

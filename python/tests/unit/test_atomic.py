@@ -87,7 +87,7 @@ def test_a_pipe_is_never_opened(tmp_path):
     os.mkfifo(pipe)
     asking = threading.Thread(target=refuse_unwritable, args=(pipe,), daemon=True)
     asking.start()
-    asking.join(20)
+    asking.join(60)
     stuck = asking.is_alive()
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # frees one that waits
     try:

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from types import FrameType
 from typing import Any
 
@@ -153,7 +153,7 @@ def test_a_signal_ends_what_takes_long():
             return False
 
     bits = blit.view(blit.encode([i % 3 == 0 for i in range(1 << 22)] * 4))
-    start = perf_counter()
+    start = process_time()
     for work in (
         lambda: bits.count(Slow()),
         lambda: bits.index(Slow()),
@@ -171,7 +171,7 @@ def test_a_signal_ends_what_takes_long():
         with interrupted(0.02):
             while True:
                 work()
-    assert perf_counter() - start < 15
+    assert process_time() - start < 15
 
 
 def test_an_error_of_a_deep_value_names_the_first_of_its_steps():

@@ -319,14 +319,14 @@ def test_it_closes_while_others_append(tmp_path: Path) -> None:
 
     other = threading.Thread(target=lambda: written.append({"a": {1}}, default=slow), daemon=True)
     other.start()
-    started.wait(10)
+    started.wait(60)
     assert written.commit() == 2
     started.clear()
     other = threading.Thread(target=lambda: written.append({"a": {1}}, default=slow), daemon=True)
     other.start()
-    started.wait(10)
+    started.wait(60)
     written.close()
-    other.join(10)
+    other.join(60)
     assert not other.is_alive()
     assert [{"a": 1}, {"a": 2}] == [one.to_python() for one in blit.open_collection(tmp_path / "c.blits")]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.blit_documents import EMPTY, NULL, equal
+from support.blit_documents import EMPTY, NULL, array_of_equal
 
 from tare import blit
 from tare.errors import EncodeError, Limit, Unsupported, UsageError
@@ -24,7 +24,7 @@ FIVE = 0xA5
 def test_equal_elements_are_looked_at_once(tag: int) -> None:
     """However many there are: no element is an answer that takes no longer than one."""
     began = time.process_time()
-    view = equal(1 << 27, tag)
+    view = array_of_equal(1 << 27, tag)
     for path in ["a", "/a/b", ["0"]]:
         with pytest.raises(UsageError, match="no element"):
             view.column(path)
@@ -39,17 +39,17 @@ def test_equal_elements_are_looked_at_once(tag: int) -> None:
 @pytest.mark.parametrize("tag", [EMPTY, ARRAY, NULL, FIVE, TEXT])
 def test_equal_elements_are_an_arrow_array(tag: int) -> None:
     """As many as there are, of the type that one has."""
-    few = equal(1000, tag)
+    few = array_of_equal(1000, tag)
     array = few.column("").to_arrow()
     assert array.to_pylist() == few.to_python()
-    assert len(equal(1 << 20, tag).column("").to_arrow()) == 1 << 20
+    assert len(array_of_equal(1 << 20, tag).column("").to_arrow()) == 1 << 20
 
 
 @pytest.mark.parametrize("tag", [EMPTY, ARRAY, NULL, FIVE, TEXT])
 @pytest.mark.parametrize("n", [(1 << 28) + 1, 1 << 40, 1 << 62])
 def test_more_elements_than_may_be_are_a_limit(tag: int, n: int) -> None:
     """Before anything is made of them."""
-    view = equal(n, tag)
+    view = array_of_equal(n, tag)
     for make in (
         lambda: view.column("a"),
         lambda: view.column("").to_list(),
@@ -66,7 +66,7 @@ def test_more_elements_than_may_be_are_a_limit(tag: int, n: int) -> None:
 
 def test_rows_count_with_what_is_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows, of arrays that few bytes make long, are as many elements as they hold."""
-    one = equal(1 << 16, NULL)
+    one = array_of_equal(1 << 16, NULL)
     view = blit.view(blit.encode([{"a": one, "b": i} if i % 2 else [i] for i in range(6)]))
     assert [value and len(value) for value in view.column("a").to_list()] == [None, 1 << 16] * 3
     monkeypatch.setattr("tare.blit.columns._MOST", (3 << 16) + 5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
-from support.plans import once
+from support.plans import one_round_plan
 
 import tare
 from tare import categories, measure, scale
@@ -133,7 +133,7 @@ def test_parts_of_a_run_of_many_go_to_arrow(tmp_path) -> None:
 
 
 def test_a_table_is_measured() -> None:
-    result = measure.run(grown(), plan=once("arrow:pyarrow", "parquet:pyarrow"))
+    result = measure.run(grown(), plan=one_round_plan("arrow:pyarrow", "parquet:pyarrow"))
     told = {case["labels"]["codec"]: case["status"] for case in result.cases if case["stage"] == "weigh"}
     assert told.items() >= {"arrow:pyarrow": "ok", "parquet:pyarrow": "ok"}.items()
 

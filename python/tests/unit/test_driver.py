@@ -209,7 +209,7 @@ def test_a_deadline_kills_the_group():
     worker = stub(body)
     child = worker.request("start", deadline_s=DEADLINE_S)["child"]
     assert loses(worker, deadline_s=0.05).type == "timeout"
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while _state(child) not in ("Z", "") and time.monotonic() < until:
         time.sleep(0.01)
     assert _state(child) in ("Z", "")
@@ -371,7 +371,7 @@ def test_a_killed_parent_leaves_no_worker(tmp_path):
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
     )
     pid = int(done.stdout)
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while _state(pid) not in ("Z", "") and time.monotonic() < until:
         time.sleep(0.01)
     assert _state(pid) in ("Z", "")

@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from support.experiment_records import FIGURES, curve, modules, record_of, sized
+from support.experiment_records import FIGURES, growth_row, modules, record_of, record_of_sizes
 
 
 @pytest.fixture
@@ -117,15 +117,15 @@ def test_a_prediction_that_is_too_wide_or_of_what_fails_is_not_told(bench):
         ],
     }
     record = record_of(("json:stdlib", 1, "pending"))
-    record["derived"]["growth"] = [curve(100, 110, "json:stdlib"), curve(300, 310)]
+    record["derived"]["growth"] = [growth_row(100, 110, "json:stdlib"), growth_row(300, 310)]
     row = grown(bench, figures, record)
     assert (row.agrees, row.multiple) == ("yes", [3.0, 3.0])  # of the sum, not of the total
-    record["derived"]["growth"][1] = curve(100, 310)
+    record["derived"]["growth"][1] = growth_row(100, 310)
     row = grown(bench, figures, record)
     assert (row.agrees, row.ours) == ("untold", None)
     assert "cannot be told" in row.reason
     record = record_of(("json:stdlib", 1, "pending"), ("msgpack:msgpack", 1, "n/a"))
-    record["derived"]["growth"] = [curve(100, 110, "json:stdlib"), curve(300, 310)]
+    record["derived"]["growth"] = [growth_row(100, 110, "json:stdlib"), growth_row(300, 310)]
     row = grown(bench, figures, record)
     assert (row.agrees, row.ours, row.reason) == ("", None, "why not")
 
@@ -135,7 +135,9 @@ def test_single_runs_are_compared_over_several_sizes(bench):
     row = {"codec": "msgpack:msgpack", "sizes": sizes, "write": 1.0, "read": 2.0, "published": 3.0}
     base = {**row, "codec": "json:stdlib", "multiple": [1, 1]}
     totals = [("json:stdlib", size, 100.0) for size in sizes]
-    record = sized(*totals, *(("msgpack:msgpack", size, 100.0 * by) for size, by in zip(sizes, (3, 5, 4))))
+    record = record_of_sizes(
+        *totals, *(("msgpack:msgpack", size, 100.0 * by) for size, by in zip(sizes, (3, 5, 4)))
+    )
     for multiple, more, agrees in (
         ([4, 5], {}, "yes"),
         ([6, 7], {}, "untold"),
@@ -149,8 +151,14 @@ def test_single_runs_are_compared_over_several_sizes(bench):
 
 
 def test_a_curve_stands_at_the_largest_size_that_was_measured(bench):
-    record = sized(*((codec, "0.1", total * 1e6) for codec, total in (("a:b", 9), ("c:d", 5), ("e:f", 7))))
-    record["derived"]["growth"] = [curve(2e9, 4e9, "a:b"), curve(2e9, 9e9, "c:d"), curve(1e9, 2e9, "e:f")]
+    record = record_of_sizes(
+        *((codec, "0.1", total * 1e6) for codec, total in (("a:b", 9), ("c:d", 5), ("e:f", 7)))
+    )
+    record["derived"]["growth"] = [
+        growth_row(2e9, 4e9, "a:b"),
+        growth_row(2e9, 9e9, "c:d"),
+        growth_row(1e9, 2e9, "e:f"),
+    ]
     labels = {"codec": "e:f", "dataset": "d", "medium": "memory", "size": "1"}
     why = "not run above size 0.14: overflow"
     record["cases"] += [{"key": "x", "labels": labels, "status": "n/a", "reason": why}]
@@ -171,7 +179,7 @@ def test_a_curve_stands_at_the_largest_size_that_was_measured(bench):
 
 def test_a_curve_that_failed_says_so_and_where(bench):
     """A time limit of one request is not the end of the run's time; what was tried and failed is no limit either."""
-    record = sized(*((codec, "0.1", 5e6) for codec in ("a:b", "c:d", "e:f", "g:h")))
+    record = record_of_sizes(*((codec, "0.1", 5e6) for codec in ("a:b", "c:d", "e:f", "g:h")))
     ends = (("a:b", "timeout", "no answer within 30 s"), ("c:d", "error", "decode: x | y"))
     record["cases"] += [
         {"key": codec, "labels": {**record["cases"][0]["labels"], "codec": codec, "size": "0.18"}}
@@ -226,7 +234,7 @@ def test_both_ends_at_work_at_once_have_a_span_and_exponents_beside_each_other(b
     row = {"codec": "a:b", "sizes": sizes, "write": 1.0, "read": 3.0, "published": 3.0, "multiple": [3, 3]}
     base = {**row, "codec": "json:stdlib", "multiple": [1, 1]}
     rows = [{**base, "k": 1.0}, {**row, "where": {"delivery": "streaming"}, "k": 1.5}]
-    record = sized(*((codec, size, 100.0) for codec in ("json:stdlib", "a:b") for size in sizes))
+    record = record_of_sizes(*((codec, size, 100.0) for codec in ("json:stdlib", "a:b") for size in sizes))
     for case in record["cases"]:
         delivery = "streaming" if case["labels"]["codec"] == "a:b" else "buffered"
         case["labels"] |= {"medium": "fifo", "delivery": delivery}
@@ -234,7 +242,7 @@ def test_both_ends_at_work_at_once_have_a_span_and_exponents_beside_each_other(b
         ops = {name: {"t_ns": t_ns, **one} for name, t_ns in (("send", 5e6), ("receive", 7e6), ("span", 9e6))}
         record["derived"]["cases"][case["key"]]["ops"] = ops
     record["derived"]["growth"] = [
-        curve(1, 1, "a:b", medium="fifo", delivery=delivery, op="span", k=k)
+        growth_row(1, 1, "a:b", medium="fifo", delivery=delivery, op="span", k=k)
         for delivery, k in (("buffered", 9.0), ("streaming", 1.25))
     ]
     figures = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from support.capabilities import need_worker_codec
-from support.plans import once
+from support.plans import one_round_plan
 from support.shared_workers import shared_worker
 from support.worker_requests import ask, load_document
 
@@ -50,7 +50,7 @@ def test_whole_numbers_that_a_language_lacks(
 
 def test_a_run_tells_it(tmp_path: Path) -> None:
     need_worker_codec("rds:r", language="r")
-    result = measure.run({"id": [2**53 + 1]}, plan=once("rds:r", "json:stdlib"), time_s=0)
+    result = measure.run({"id": [2**53 + 1]}, plan=one_round_plan("rds:r", "json:stdlib"), time_s=0)
     (case,) = [
         case for case in result.cases if case["labels"]["codec"] == "rds:r" and "twin" not in case["labels"]
     ]
@@ -128,7 +128,7 @@ def test_a_parser_that_is_inexact_is_told_so(tmp_path: Path) -> None:
     """Json.NET on Mono reads some decimals as the double beside the nearest: not all is kept."""
     need_worker_codec("json:mono-newtonsoft", language="mono")
     value = [0.0433024077266] * 10
-    found = measure.run(value, plan=once("json:mono-newtonsoft", "json:stdlib"), time_s=0)
+    found = measure.run(value, plan=one_round_plan("json:mono-newtonsoft", "json:stdlib"), time_s=0)
     (case,) = [
         one
         for one in found.cases

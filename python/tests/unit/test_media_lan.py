@@ -115,7 +115,7 @@ def test_a_drift_is_what_changed_most() -> None:
 
 SERVER = """
 import sys, tare
-with tare.listen(f"tcp://{sys.argv[1]}:0", "json", timeout=20) as server:
+with tare.listen(f"tcp://{sys.argv[1]}:0", "json", timeout=60) as server:
     print(server.url)
     with server.accept() as conn:
         for value in conn:
@@ -124,7 +124,7 @@ with tare.listen(f"tcp://{sys.argv[1]}:0", "json", timeout=20) as server:
 """
 CLIENT = """
 import sys, tare
-with tare.connect(sys.argv[1], "json", timeout=20) as conn:
+with tare.connect(sys.argv[1], "json", timeout=60) as conn:
     for number in range(200):
         conn.send({"n": number, "text": "x" * number * 50})
         assert conn.receive() == [{"n": number, "text": "x" * number * 50}]
@@ -149,7 +149,7 @@ def test_two_processes_in_two_namespaces(link: Lan) -> None:
 
 DYING = """
 import sys, os, signal, tare
-conn = tare.connect(sys.argv[1], "raw", timeout=20)
+conn = tare.connect(sys.argv[1], "raw", timeout=60)
 conn.send(b"first")
 conn.send(b"second")
 if sys.argv[2] == "inside":
@@ -161,7 +161,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 SURVIVOR = """
 import sys, tare
-with tare.listen(f"tcp://{sys.argv[1]}:0", "raw", timeout=20) as server:
+with tare.listen(f"tcp://{sys.argv[1]}:0", "raw", timeout=60) as server:
     print(server.url)
     with server.accept() as conn:
         try:

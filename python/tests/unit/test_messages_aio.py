@@ -20,7 +20,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine, and fail if it hangs."""
 
     async def timely() -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await work
 
     return asyncio.run(timely())
@@ -90,7 +90,7 @@ def test_a_cancelled_receive_loses_nothing(tmp_path: Path) -> None:
                 gathering.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await gathering
-                assert await conn.receive_all(n=3, timeout=5) == [[1]] * 3
+                assert await conn.receive_all(n=3, timeout=60) == [[1]] * 3
 
     run(work())
 
@@ -112,7 +112,7 @@ def test_sending_waits_for_a_reader(tmp_path: Path) -> None:
                 while left > 0:
                     left -= await loop.sock_recv_into(sock, place)
                 assert left == 0
-                await conn.send(b"on it goes", timeout=5)
+                await conn.send(b"on it goes", timeout=60)
 
     run(work())
 
@@ -133,7 +133,7 @@ def test_a_reader_that_does_not_ask_takes_no_more_than_it_may(tmp_path: Path) ->
                         quiet += 1
                     await asyncio.sleep(0.005)
                 whole = sent // 1005
-                got = await conn.receive_all(n=whole, timeout=5)
+                got = await conn.receive_all(n=whole, timeout=60)
                 assert len(got) == whole
 
     run(work())
@@ -141,7 +141,7 @@ def test_a_reader_that_does_not_ask_takes_no_more_than_it_may(tmp_path: Path) ->
 
 def test_requests_and_answers(tmp_path: Path) -> None:
     async def work() -> None:
-        async with await aio.listen(f"unix:{tmp_path}/s", "msgpack", timeout=5) as server:
+        async with await aio.listen(f"unix:{tmp_path}/s", "msgpack", timeout=60) as server:
 
             async def serve() -> None:
                 async with await server.accept() as conn:
@@ -149,7 +149,7 @@ def test_requests_and_answers(tmp_path: Path) -> None:
                         await conn.send({"answer": value})
 
             serving = asyncio.ensure_future(serve())
-            async with await aio.connect(server.url, "msgpack", timeout=5) as client:
+            async with await aio.connect(server.url, "msgpack", timeout=60) as client:
                 for number in range(200):
                     await client.send(number)
                     assert await client.receive() == {"answer": number}
@@ -184,7 +184,7 @@ def test_tokens(tmp_path: Path) -> None:
                         await server.accept(timeout=0.1)
             async with await aio.connect(server.url, "json", token=token) as client:
                 await client.send(2)
-                async with await server.accept(timeout=5) as conn:
+                async with await server.accept(timeout=60) as conn:
                     assert await conn.receive() == 2
 
     run(work())
@@ -219,9 +219,9 @@ def test_waiting_for_a_listener_that_comes_later(tmp_path: Path) -> None:
     async def work() -> None:
         with pytest.raises(FileNotFoundError):
             await aio.connect(f"unix:{tmp_path}/s")
-        connecting = asyncio.ensure_future(aio.connect(f"unix:{tmp_path}/s", "json", retry=10))
+        connecting = asyncio.ensure_future(aio.connect(f"unix:{tmp_path}/s", "json", retry=60))
         await asyncio.sleep(0.05)
-        async with await aio.listen(f"unix:{tmp_path}/s", "json", timeout=5) as server:  # noqa: SIM117 - read from the outside in
+        async with await aio.listen(f"unix:{tmp_path}/s", "json", timeout=60) as server:  # noqa: SIM117 - read from the outside in
             async with await connecting as client, await server.accept() as conn:
                 await client.send("here")
                 assert await conn.receive() == "here"

@@ -60,7 +60,7 @@ def test_a_fifo_says_which_modes_there_are(tmp_path: Path) -> None:
 
 def test_a_value_that_does_not_decode_says_its_codec_once() -> None:
     ours, theirs = socket.socketpair()
-    with theirs, tare.connect(f"fd:{ours.detach()}", "json", timeout=5) as connection:
+    with theirs, tare.connect(f"fd:{ours.detach()}", "json", timeout=60) as connection:
         theirs.sendall(bytes.fromhex("e003000000") + b"[1,")
         with pytest.raises(DecodeError) as caught:
             connection.receive()
@@ -69,7 +69,7 @@ def test_a_value_that_does_not_decode_says_its_codec_once() -> None:
 
 def test_an_end_says_whether_the_peer_had_finished() -> None:
     ours, theirs = socket.socketpair()
-    with tare.connect(f"fd:{ours.detach()}", "json", timeout=5) as connection:
+    with tare.connect(f"fd:{ours.detach()}", "json", timeout=60) as connection:
         theirs.close()
         with pytest.raises(EndOfStream, match="did not say"):
             connection.receive()

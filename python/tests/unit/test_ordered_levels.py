@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
-from support.plans import once
+from support.plans import one_round_plan
 
 import tare
 from tare import categories, kinds, measure, r, scale
@@ -224,7 +224,7 @@ def test_languages_exchange_no_table_without_one_order() -> None:
 
 
 def test_a_run_weighs_what_needs_no_one_order() -> None:
-    found = measure.run(contradicting(), plan=once("json:orjson", "parquet:pyarrow"))
+    found = measure.run(contradicting(), plan=one_round_plan("json:orjson", "parquet:pyarrow"))
     cases = {one["labels"]["codec"]: one for one in found.cases}
     assert cases["json:orjson"]["bytes"]
     assert "column 'k'" in cases["parquet:pyarrow"]["reason"]

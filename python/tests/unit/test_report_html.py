@@ -290,7 +290,7 @@ def _send(receiver, sender, names):
                 exec(sender.replace("9000", port), names)
                 break
         threading.Event().wait(0.01)
-    waiting.join(30)
+    waiting.join(60)
     assert {"x": [1, 2, 3]} == got["data"]
 
 

@@ -456,9 +456,9 @@ def test_a_worker_ended_by_another_thread_is_not_read(tmp_path):
         killer.start()
         with pytest.raises(WorkerError) as caught:  # noqa: PT012 - any of the calls may be the one
             while True:
-                worker.wait(number, 20.0)
+                worker.wait(number, 60.0)
                 number = worker.send("hello", proto=2, list=False)
         assert caught.value.type in ("closed", "killed")
         killer.join()
         with pytest.raises(WorkerError):
-            worker.request("hello", deadline_s=5.0, proto=2)
+            worker.request("hello", deadline_s=60.0, proto=2)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.capabilities import need_namespaces
-from support.stores import made
+from support.stores import new_store
 
 from tare import errors, open_store
 from tare.errors import (
@@ -114,7 +114,7 @@ def test_setting_the_value_again_mends_it(tmp_path: Path, shared: Callable[[str]
     for driver in ("storr", "folder"):
         place = tmp_path / driver  # of its own: files are looked for below
         place.mkdir()
-        with made(driver, place, **({} if driver == "storr" else {"compressor": "none"})) as store:
+        with new_store(driver, place, **({} if driver == "storr" else {"compressor": "none"})) as store:
             value = np.arange(100_000.0)
             hash = store.set("k", value)
             path = next(path for path in place.rglob("*") if path.is_file() and path.stat().st_size > 90_000)
@@ -134,7 +134,7 @@ def test_setting_the_value_again_mends_it(tmp_path: Path, shared: Callable[[str]
 
 def test_a_store_opened_for_reading_is_not_written(tmp_path: Path) -> None:
     """ReadOnly, of every verb that would change it."""
-    with made("storr", tmp_path) as store:
+    with new_store("storr", tmp_path) as store:
         store["a"] = 1
         url = store._url
     before = sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*"))
@@ -152,7 +152,7 @@ def test_a_store_opened_for_reading_is_not_written(tmp_path: Path) -> None:
 
 def test_options_against_an_existing_store_are_told(tmp_path: Path) -> None:
     """Both values are named."""
-    made("storr", tmp_path).close()
+    new_store("storr", tmp_path).close()
     url = next(f"storr:{path}" for path in tmp_path.iterdir() if path.name.startswith("storr-"))
     with pytest.raises(ConfigMismatch, match=r"mangle_key"):
         open_store(url, mangle_key=True)
@@ -182,7 +182,7 @@ def test_what_does_not_exist_is_not_found(tmp_path: Path) -> None:
 def test_destroying_needs_a_word(tmp_path: Path) -> None:
     """And takes the store away, and nothing beside it."""
     (tmp_path / "beside").write_text("x")
-    store = made("storr", tmp_path)
+    store = new_store("storr", tmp_path)
     store["a"] = 1
     with pytest.raises(UsageError, match="confirm=True"):
         store.destroy()
@@ -216,7 +216,7 @@ assert store.check("full").findings == [], store.check("full")
 @pytest.mark.parametrize("driver", ["folder", "storr"])
 def test_a_full_disk_is_told_and_changes_nothing(driver: str, tmp_path: Path) -> None:
     """On a file system of 3 MB: NoSpace, with the key; the old value stays, and small ones go in."""
-    made(driver, tmp_path).close()
+    new_store(driver, tmp_path).close()
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o size=3m tmpfs {disk} && exec "$@"', "sh"]
@@ -324,5 +324,5 @@ def test_equal_values_are_found_by_their_canonical_hash(tmp_path: Path) -> None:
     assert len(hashes) == 3
     assert store.find(store.hash_object(table, canonical=True)) == sorted(hashes)
     assert store.find(store.hash_object([1], canonical=True)) == []
-    with made("storr", tmp_path) as theirs, pytest.raises(errors.Unsupported, match="canonical"):
+    with new_store("storr", tmp_path) as theirs, pytest.raises(errors.Unsupported, match="canonical"):
         theirs.find("0" * 32)

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.capabilities import need_module
-from support.stores import made
+from support.stores import new_store
 
 from tare import blit, open_store
 from tare.errors import DecodeError, Limit, Malformed, Unsupported
@@ -31,7 +31,7 @@ POINT = namedtuple("POINT", "x y")  # noqa: PYI024 - the old kind is a tuple too
 @pytest.fixture(params=["memory", "folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """A new store."""
-    with made(request.param, tmp_path) as opened:
+    with new_store(request.param, tmp_path) as opened:
         yield opened
 
 

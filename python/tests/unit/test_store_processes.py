@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.stores import made
+from support.stores import new_store
 
 from tare import open_store
 from tare.errors import Conflict
@@ -48,7 +48,7 @@ def work(store: Store, first: int) -> int:
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_processes_share_a_store(driver: str, start: str, tmp_path: Path) -> None:
     """A store that is given to a pool opens by its URL, or goes with the fork."""
-    store = made(driver, tmp_path)
+    store = new_store(driver, tmp_path)
     store["before"] = value_of(store, 1)
     with ProcessPoolExecutor(3, mp_context=mp.get_context(start)) as pool:
         pids = set(pool.map(work, [store] * 4, [100, 200, 300, 400]))
@@ -61,7 +61,7 @@ def test_processes_share_a_store(driver: str, start: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("driver", ["memory", "folder", "storr"])
 def test_a_forked_child_uses_the_open_store(driver: str, tmp_path: Path) -> None:
     """Opened before the fork and used in both: nothing hangs, nothing is damaged."""
-    store = made(driver, tmp_path)
+    store = new_store(driver, tmp_path)
     store.mset([f"a{n}" for n in range(50)], [value_of(store, n) for n in range(50)])
     children = []
     for child in range(3):
@@ -121,7 +121,7 @@ assert store.check("full").is_clean
 @pytest.mark.parametrize("driver", ["memory", "folder", "storr"])
 def test_threads_share_a_store(driver: str, tmp_path: Path) -> None:
     """Sets, gets, deletes and listings at once; each key has its last value."""
-    store = made(driver, tmp_path)
+    store = new_store(driver, tmp_path)
 
     def run(thread: int) -> None:
         for n in range(40):
@@ -141,7 +141,7 @@ def test_threads_share_a_store(driver: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("driver", ["memory", "folder"])
 def test_exactly_one_thread_wins_an_absent_key(driver: str, tmp_path: Path) -> None:
     """if_absent is decided by the store."""
-    store = made(driver, tmp_path)
+    store = new_store(driver, tmp_path)
     won = []
 
     def race(n: int) -> None:
@@ -174,7 +174,7 @@ def test_a_batch_is_of_its_thread(tmp_path: Path) -> None:
 
 def test_a_store_is_pickled_by_its_url(tmp_path: Path) -> None:
     """With namespace and options; one of a process alone is refused."""
-    with made("storr", tmp_path, mangle_key=True) as store:
+    with new_store("storr", tmp_path, mangle_key=True) as store:
         store.namespace("n")["a/b"] = 1
         again = pickle.loads(pickle.dumps(store.namespace("n")))
         assert again["a/b"].to_python() == 1

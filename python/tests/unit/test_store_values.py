@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.capabilities import need_codec, need_module
-from support.stores import made
+from support.stores import new_store
 
 from tare import formats, open_store, r
 from tare.codec import Codec
@@ -58,7 +58,7 @@ FRAMES = {
 @pytest.fixture(params=["memory", "folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """A new store."""
-    with made(request.param, tmp_path) as opened:
+    with new_store(request.param, tmp_path) as opened:
         yield opened
 
 
@@ -170,7 +170,7 @@ def test_r_objects_come_back_exactly(store: Any, tmp_path: Path, shared: Callabl
 
 def test_a_store_of_r_converts_and_tells_what_is_lost(tmp_path: Path) -> None:
     """A value that is no R object becomes one; what R has not is a warning."""
-    with made("storr", tmp_path) as store:
+    with new_store("storr", tmp_path) as store:
         store["n"] = [1, 2, 3]
         assert store["n"].to_python().tolist() == [1, 2, 3]
         store["df"] = pd.DataFrame({"a": [1.5, 2.5]})
@@ -217,7 +217,7 @@ def test_every_codec_of_the_registry_may_be_asked_for(id: str) -> None:
 @pytest.mark.parametrize("kind", ["i8", "u8"])
 def test_numbers_that_r_does_not_hold_are_told(tmp_path: Path, kind: str) -> None:
     """R has doubles for them: what is cut is a warning, what is not is none."""
-    with made("storr", tmp_path) as store:
+    with new_store("storr", tmp_path) as store:
         with pytest.warns(LossWarning, match="precision"):
             store["k"] = np.array([2**53 + 1, 2**62 + 1], kind)
         with warnings.catch_warnings():
@@ -335,7 +335,7 @@ def test_bytes_of_any_size_come_back(size: int, compressor: str, noise: bool, st
 def test_an_array_is_neither_copied_when_set_nor_when_got(tmp_path: Path) -> None:
     """Set takes the array's own memory; get makes one buffer, of which the array is a view."""
     array = np.random.default_rng(0).random(4_000_000)
-    with made("folder", tmp_path, compressor="none") as store:
+    with new_store("folder", tmp_path, compressor="none") as store:
         tracemalloc.start()
         store["k"] = array
         assert tracemalloc.get_traced_memory()[1] < 2 << 20
@@ -384,7 +384,7 @@ print(peak() - before)
 )
 def test_little_memory_is_taken_beside_the_value(steps: list[str], tmp_path: Path) -> None:
     """At most 16 MiB beside 64 MiB, for arrays, tables and files."""
-    made("folder", tmp_path).close()
+    new_store("folder", tmp_path).close()
     for what in steps:
         done = subprocess.run(
             [sys.executable, "-c", PEAK, str(tmp_path / "peak"), what],

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc
 from support.capabilities import need_module
-from support.plans import once
+from support.plans import one_round_plan
 from support.soak import scaled
 
 import tare
@@ -113,7 +113,7 @@ def test_they_are_converted(written: Path, tmp_path: Path, monkeypatch, target: 
 
 
 def test_they_are_measured(written: Path) -> None:
-    result = measure.run(written, plan=once("arrow:pyarrow", "csv:polars"))
+    result = measure.run(written, plan=one_round_plan("arrow:pyarrow", "csv:polars"))
     told = {case["labels"]["codec"]: case["status"] for case in result.cases if case["stage"] == "weigh"}
     assert told["arrow:pyarrow"] == "ok"
 

@@ -332,8 +332,10 @@ def _calls_are_made(bench: Bench) -> None:
     with bench.worker() as worker:
         bench.ready(worker, _BIG)
         for what in ("encode", "decode"):
-            reply = bench.ask(worker, "run", what=what, batch=5, samples=1)
-            wall_ns = reply["samples"][0][reply["cols"].index("wall_ns")] / reply["batch"]
+            # The fastest of several: where the machine is busy, a call that does nothing can take long too.
+            reply = bench.ask(worker, "run", what=what, batch=2, samples=3)
+            wall = reply["cols"].index("wall_ns")
+            wall_ns = min(sample[wall] for sample in reply["samples"]) / reply["batch"]
             need(
                 wall_ns >= len(_BIG) * _LEAST_NS,
                 f"{what} takes {wall_ns:.0f} ns for {len(_BIG)} objects, less than {_LEAST_NS} ns each",
