@@ -51,6 +51,10 @@ def test_weights_are_fixed(name, writes, reads, parts, rate, price):
     assert use.seconds_per_byte * 1e9 == pytest.approx(price)
 
 
+def _document(items: int, mean_bytes: float, **about: Any) -> dict[str, Any]:
+    return {"kind": "document", "items": items, "shape": {"mean_doc_bytes": mean_bytes}, **about}
+
+
 @pytest.mark.parametrize(
     ("dataset", "expected"),
     [
@@ -62,6 +66,13 @@ def test_weights_are_fixed(name, writes, reads, parts, rate, price):
         ({"kind": "document", "items": 9000, "bytes_disk": 9_000_000, "source_format": "ndjson"}, "message"),
         ({"kind": "document", "items": 10, "bytes_disk": 9_000_000, "source_format": "ndjson"}, "keep"),
         ({"kind": "document", "items": 400, "bytes_memory": 30_000, "source_format": None}, "message"),
+        # What the items take as JSON decides, not how much of the file was loaded, how it is compressed, or Python's objects.
+        (_document(10, 300, bytes_disk=2_000_000_000, source_format="ndjson"), "message"),
+        (_document(10, 70_000, bytes_disk=4_000, source_format="ndjson"), "keep"),
+        (_document(400, 150, bytes_memory=900_000), "message"),
+        (_document(900, 150, bytes_disk=4_000, source_format="json"), "keep"),
+        (_document(1, 65_535), "message"),
+        (_document(1, 65_536), "keep"),
     ],
 )
 def test_the_default_use_follows_kind_and_size(dataset, expected):
