@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,6 +125,41 @@ def test_the_format_of_the_file_is_on_the_shortlist():
     assert len([id for id in shortlist("document", source_format="json") if id == "json:orjson"]) == 1
     assert all(is_common(id) for id in shortlist("table"))
     assert not is_common("yaml:pyyaml")
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored_as", "last"),
+    [
+        ("table", "csv", "csv:pyarrow"),
+        ("table", "csv+gzip", "csv:pyarrow+gzip:6"),
+        ("table", "csv+zstd", "ndjson:polars+zstd:3"),  # among them already
+        ("table", "csv+gzip+xz", "csv:pyarrow"),
+        ("table", "avro", "avro:fastavro,default=text"),
+        ("document", "json", "blit:tare"),
+        ("document", "json+gzip", "json:orjson+gzip:6"),
+        ("document", "yaml", "yaml:pyyaml,loader=c"),
+        ("document", "rds+gzip", "rds:tare+gzip:6"),
+        ("document", "parquet", "blit:tare"),  # holds no documents
+        ("document", "nonsense", "blit:tare"),
+    ],
+)
+def test_what_the_user_has_is_compared(kind, stored_as, last):
+    """The file's own format with its compressor, by the library that people use, as that library is tried."""
+    found = shortlist(kind, source_format=stored_as)
+    assert found[-1] == last
+    assert len(found) == len(set(found))
+
+
+def test_a_compressed_file_is_tried_as_it_is_stored(tmp_path: Path) -> None:
+    """A program would write it compressed again."""
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,x\n2,y\n" * 50))
+    dataset = open_dataset(path)
+    assert dataset.stored_as == dataset.subset(0.5).stored_as == "csv+gzip"
+    found = [str(codec) for codec in tried(Settings(), dataset)[0]]
+    wanted = [id for id in shortlist("table", source_format="csv+gzip") if Codec.parse(id).installed]
+    assert found[: len(wanted)] == wanted
+    assert open_dataset([1]).stored_as is None
 
 
 def test_missing_libraries_are_named_with_one_command(monkeypatch):
