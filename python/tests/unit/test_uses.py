@@ -6,10 +6,14 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+import tare.report
 from tare import formats
+from tare.cli.measure import command as measure
 from tare.cli.measure import not_installed
+from tare.cli.report import command as report
 from tare.codec import Codec, candidates
 from tare.codec.shortlist import beside, is_common, missing, shortlist
 from tare.dataset import Dataset, open_dataset
@@ -18,6 +22,8 @@ from tare.measure.cost import PROFILES
 from tare.measure.recommend import default_profile
 from tare.measure.settings import Settings
 from tare.measure.supports import tried
+from tare.report.digest import PROFILES as SHOWN
+from tare.report.digest import digest
 
 ONE_LANGUAGE = {
     "pickle",
@@ -51,6 +57,26 @@ def test_weights_are_fixed(name, writes, reads, parts, rate, price):
     use = PROFILES[name]
     assert (use.writes, use.reads, use.subset_reads, use.bytes_per_s) == (writes, reads, parts, rate)
     assert use.seconds_per_byte * 1e9 == pytest.approx(price)
+
+
+def test_every_list_of_uses_has_all_of_them():
+    """Commands, reports and the style of the page, with the numbers of those that measure."""
+    for command in (measure, report):
+        choice = next(one.type for one in command.params if one.name == "profile")
+        assert isinstance(choice, click.Choice)
+        assert set(choice.choices) == set(PROFILES)
+    lines = [line.split() for line in (measure.help or "").partition("Uses, for --for:")[2].splitlines()]
+    told = {line[0]: line[1:] for line in lines if line}
+    assert list(told)[: len(PROFILES)] == list(
+        next(one.type for one in measure.params if one.name == "profile").choices
+    )
+    assert all(len(told[name]) > 2 for name in PROFILES)
+    found = digest({"cases": []})
+    for name, use in PROFILES.items():
+        assert SHOWN[name]["about"]
+        assert found.weights(name) == use.weights(), name
+    style = (Path(tare.report.__file__).parent / "html" / "style.css").read_text("utf-8")
+    assert all(f"#p-{name}:checked) .v-{name}" in style for name in PROFILES)
 
 
 def _document(items: int, mean_bytes: float, **about: Any) -> dict[str, Any]:
