@@ -7,7 +7,6 @@ format; `beside` are variants that are worth a try where there is time.
 from __future__ import annotations
 
 import functools
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -173,10 +172,7 @@ def missing(kind: str) -> tuple[list[str], str]:
     >>> bool(names) == bool(command)
     True
     """
-    absent: dict[str, str] = {}
-    for id in shortlist(kind):
-        library = Codec.parse(id).library
-        if not library.installed and library.distribution:
-            absent[library.name] = library.distribution
-    command = f"pip install {' '.join(shlex.quote(name) for name in absent.values())}" if absent else ""
+    libraries = [Codec.parse(id).library for id in shortlist(kind)]
+    absent = {one.name: one.to_install for one in libraries if not one.installed and one.to_install}
+    command = f"pip install {' '.join(dict.fromkeys(absent.values()))}" if absent else ""
     return list(absent), command

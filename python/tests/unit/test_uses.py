@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import tare.report
 from tare import formats
@@ -20,6 +21,7 @@ from tare.dataset import Dataset, open_dataset
 from tare.measure.constraints import barred, conditions
 from tare.measure.cost import PROFILES
 from tare.measure.recommend import default_profile
+from tare.measure.run import run
 from tare.measure.settings import Settings
 from tare.measure.supports import tried
 from tare.report.digest import PROFILES as SHOWN
@@ -233,3 +235,52 @@ def test_a_language_that_tare_brings_is_still_readable():
     """--must readable:python is met by what Tare reads in Python."""
     flags = {"flags": Codec.parse("rds:tare").flags()}
     assert barred(flags, conditions((), ["readable:python,readable:r"])) == ""
+
+
+def test_nobody_is_told_to_hand_r_files_to_others(tmp_path: Path) -> None:
+    """A CSV of ZIP codes is exchanged as CSV or Parquet, also where the formats of R were measured."""
+    path = tmp_path / "zips.csv"
+    rows = "".join(f"{number:05},town {number % 97},{number * 37}\n" for number in range(501, 3000))
+    path.write_text("zip,place,people\n" + rows)
+    of_r = ("qdata:tare", "qs2:tare", "rds:tare")
+    asked = ("csv:pyarrow", "parquet:pyarrow", *of_r)
+    result = run(path, profile="exchange", codecs=asked, media=("memory",), time_s=4)
+    assert result.best.codec.format_id in ("csv", "parquet")
+    for use in ("exchange", "archive"):
+        verdict = result.record["derived"]["profiles"][use]
+        assert verdict["codec"] not in of_r
+        left = {one["codec"]: one["reason"] for one in verdict["excluded"]}
+        assert all("independent readers" in left[codec] for codec in of_r), use
+
+
+def test_the_oracle_knows_the_same_shortlist(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written out twice, so that one cannot be moved without the other."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[3] / "bench"))
+    oracle = pytest.importorskip("regret_oracle")
+    for kind, ids in oracle.SHORTLIST.items():
+        assert [str(Codec.parse(id)) for id in ids] == shortlist(kind)
+    oracle_of_one = pytest.importorskip("regret_uses").ONE_LANGUAGE
+    assert oracle_of_one == ONE_LANGUAGE
+
+
+def test_an_rds_file_is_measured_against_its_like(tmp_path: Path) -> None:
+    """Whoever has one uses R: the formats of R are tried, those of Python are not."""
+    path = tmp_path / "a.rds"
+    path.write_bytes(Codec.parse("rds:tare").encode(open_dataset("synthpop:20").value))
+    dataset = open_dataset(path)
+    found = [str(codec) for codec in tried(Settings(), dataset)[0]]
+    assert {"rds", "qs2", "fst"} <= _formats(found)
+    assert not {"pickle", "marshal"} & _formats(found)
+    assert shortlist("table", source_format=dataset.stored_as)[-1] in found
+
+
+def test_all_is_a_word_of_the_command(tmp_path: Path) -> None:
+    """``--all`` lists the codecs that a run would try; without it those of one language are not there."""
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,x\n")
+    shown = {
+        words: CliRunner().invoke(measure, [str(path), "--dry-run", *words]).output
+        for words in ((), ("--all",), ("--must", "readable:r"), ("--codec", "rds*"))
+    }
+    assert [words for words, text in shown.items() if "rds:tare@file" in text] == list(shown)[1:]
+    assert [words for words, text in shown.items() if "pickle" in text] == [("--all",)]
