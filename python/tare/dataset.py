@@ -47,12 +47,13 @@ class Dataset:
         notes: What the user should know about how it was opened.
         source_kind: The in-memory kind it was given in: ``arrow``, ``pandas``, ``polars``,
             ``python``; for a file, ``arrow`` or ``python``.
+        compressors: Names of the compressors around the file, the outermost first.
 
     >>> Dataset([1, 2, 3], name="three").kind
     'document'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is known of a value, each by its name
         self,
         value: Any,
         *,
@@ -63,6 +64,7 @@ class Dataset:
         partial: dict[str, Any] | None = None,
         notes: tuple[str, ...] = (),
         source_kind: str = "",
+        compressors: tuple[str, ...] = (),
     ) -> None:
         self.value = value
         self.name = name
@@ -71,6 +73,7 @@ class Dataset:
         self.bytes_disk = bytes_disk
         self.partial = partial
         self.notes = notes
+        self.compressors = compressors
         self.kind = kinds.kind_of(value)
         self.source_kind = source_kind or ("arrow" if self.kind == "table" else "python")
 
@@ -97,6 +100,13 @@ class Dataset:
             if self.kind == "document"
             else kinds.resident_bytes(self.value)
         )
+
+    @property
+    def stored_as(self) -> str | None:
+        """Format of the file with its compressor, as codec ids have them: ``csv+gzip``; None for objects."""
+        if self.format is None:
+            return None
+        return "+".join((self.format.id, *self.compressors[::-1]))
 
     def hash(self) -> str:
         """SHA-256 in hex of the content: equal data have equal hashes, whatever file they came from."""
@@ -173,6 +183,7 @@ class Dataset:
             partial=self.partial,
             notes=self.notes,
             source_kind=self.source_kind,
+            compressors=self.compressors,
         )
 
     def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
@@ -291,6 +302,7 @@ def _of(source: Source, loaded: Loaded) -> Dataset:
         bytes_disk=source.size,
         partial=loaded.partial,
         notes=tuple(dict.fromkeys(loaded.notes)),
+        compressors=source.compressors,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from tare import formats
 from tare.codec.codec import Codec
-from tare.codec.shortlist import beside, shortlist
+from tare.codec.shortlist import beside, shortlist, variants
 
 __all__ = ["candidates"]
 
@@ -25,7 +25,7 @@ def candidates(
         kind: ``document`` or ``table``.
         extras: Whether libraries of Tare's optional extras count too.
         sequence: Whether the document is a list of documents, which formats such as NDJSON can hold.
-        source_format: Format of the user's file. Formats of its language are tried too.
+        source_format: Format of the user's file, as in `shortlist`. Formats of its language are tried too.
         languages: Languages whose own formats (`Format.native_to`) are tried too; None for all.
 
     Returns:
@@ -33,10 +33,8 @@ def candidates(
         hold it, compressed forms next, libraries in pure Python last.
     """
     if languages is not None:
-        languages = {
-            *languages,
-            *(format.native_to for format in formats.FORMATS if format.id == source_format),
-        }
+        of_file = (source_format or "").partition("+")[0]
+        languages = {*languages, *(one.native_to for one in formats.FORMATS if one.id == of_file)}
     ids = [
         *shortlist(kind, sequence=sequence, source_format=source_format),
         *beside(kind, sequence=sequence),
@@ -57,11 +55,9 @@ def _registered(kind: str, *, extras: bool, sequence: bool, languages: Collectio
         for library in format.libraries:
             if kind not in library.native or not library.installed or (library.extra and not extras):
                 continue
-            for variant in library.variants.get(kind, ({},)):
-                settings = tuple(
-                    sorted((k, v) for k, v in variant.items() if library.options[k].default != v)
-                )
-                ranked.append((library.slow, len(format.kinds) > 1, Codec(format.id, library.name, settings)))
+            ranked += [
+                (library.slow, len(format.kinds) > 1, codec) for codec in variants(format.id, library, kind)
+            ]
     ranked.sort(key=lambda entry: entry[:2])  # stable: the registry's order within a rank
     quick = [codec for slow, _, codec in ranked if not slow]
     pressed = [Codec.parse(id) for id in _COMPRESSED[kind]]

@@ -529,7 +529,7 @@ class Codec:
             "executes_code": self.executes_code,
             "spec": "" if own else format.spec,
             "languages": ["python"] if own else list(format.languages),
-            "independent": [] if own else [one for one in format.languages if one not in format.read_by_tare],
+            "independent": ["python"] if own else list(format.independent),
             "streams": self.stream is not None,
             "append": library.append is not None and self.peer is None,
             "subset": list(format.subset) if library.subset is not None and self.compressor is None else [],

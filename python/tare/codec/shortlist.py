@@ -7,12 +7,16 @@ format; `beside` are variants that are worth a try where there is time.
 from __future__ import annotations
 
 import functools
-import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from tare import compress
 from tare.codec.codec import Codec
 
-__all__ = ["beside", "is_common", "is_listed", "missing", "shortlist"]
+if TYPE_CHECKING:
+    from tare.formats.base import Library
+
+__all__ = ["beside", "is_common", "is_listed", "missing", "shortlist", "variants"]
 
 _COMMON: Mapping[str, tuple[str, ...]] = {
     "table": (
@@ -74,21 +78,52 @@ def shortlist(kind: str, *, sequence: bool = False, source_format: str | None = 
     Args:
         kind: ``document`` or ``table``.
         sequence: Whether the document is a list of documents, such as lines of JSON.
-        source_format: Format of the user's file, which comes last if it is not among them; None for objects.
+        source_format: Format of the user's file, with its compressor as in ``csv+gzip``, which comes last if it
+            is not among them; None for objects.
 
-    >>> shortlist("table")[0], shortlist("document", source_format="yaml")[-1][:5]
-    ('parquet:pyarrow,compression=zstd,level=3', 'yaml:')
+    >>> shortlist("table")[0], shortlist("table", source_format="csv+gzip")[-1]
+    ('parquet:pyarrow,compression=zstd,level=3', 'csv:pyarrow+gzip:6')
     """
+    ids = [*_COMMON[kind], *(_OF_LINES if sequence else ())]
+    found = [Codec.parse(id) for id in ids]
+    own = _of_file(source_format, kind, found) if source_format else None
+    if own is not None and (sequence or kind == "table" or not own.format.sequence):
+        found.append(own)
+    return list(dict.fromkeys(map(str, found)))
+
+
+def _of_file(stored_as: str, kind: str, common: Sequence[Codec]) -> Codec | None:
+    """Returns the codec that writes what the user's file is, by the library that people use; None if none does."""
     from tare import formats
 
-    ids = [*_COMMON[kind], *(_OF_LINES if sequence else ())]
-    found = [str(Codec.parse(id)) for id in ids]
-    own = next((format for format in formats.FORMATS if format.id == source_format), None)
-    if own is not None and kind in own.default.native and (sequence or kind == "table" or not own.sequence):
-        plain = str(Codec(own.id, own.default.name))
-        if plain not in found:
-            found.append(plain)
-    return found
+    id, _, compressor = stored_as.partition("+")
+    usual = [codec.library_name for codec in common if codec.format_id == id and codec.installed]
+    libraries = [
+        library
+        for format in formats.FORMATS
+        for library in format.libraries
+        if format.id == id and library.writes and kind in library.native
+    ]
+    places = {name: place for place, name in reversed(list(enumerate(usual)))}
+    libraries.sort(key=lambda one: (places.get(one.name, len(places)), not one.installed))
+    if not libraries:
+        return None
+    plain = next(iter(variants(id, libraries[0], kind)), Codec(id, libraries[0].name))
+    # Compressed twice over, or in a way that Tare only reads: the format alone is compared.
+    able = compressor in {one.name for one in compress.COMPRESSORS}
+    return Codec.parse(f"{plain}+{compressor}") if able else plain
+
+
+def variants(format: str, library: Library, kind: str) -> list[Codec]:
+    """Returns the codecs that a library of a format is tried as, its usual one first; none if it is not tried."""
+    return [
+        Codec(
+            format,
+            library.name,
+            tuple(sorted((k, v) for k, v in variant.items() if library.options[k].default != v)),
+        )
+        for variant in library.variants.get(kind, ({},))
+    ]
 
 
 def beside(kind: str, *, sequence: bool = False) -> list[str]:
@@ -137,10 +172,7 @@ def missing(kind: str) -> tuple[list[str], str]:
     >>> bool(names) == bool(command)
     True
     """
-    absent: dict[str, str] = {}
-    for id in shortlist(kind):
-        library = Codec.parse(id).library
-        if not library.installed and library.distribution:
-            absent[library.name] = library.distribution
-    command = f"pip install {' '.join(shlex.quote(name) for name in absent.values())}" if absent else ""
+    libraries = [Codec.parse(id).library for id in shortlist(kind)]
+    absent = {one.name: one.to_install for one in libraries if not one.installed and one.to_install}
+    command = f"pip install {' '.join(dict.fromkeys(absent.values()))}" if absent else ""
     return list(absent), command

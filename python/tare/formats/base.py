@@ -272,6 +272,11 @@ class Format:
     extension_compressors: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def independent(self) -> tuple[str, ...]:
+        """Languages with a reader that is not Tare's own."""
+        return tuple(language for language in self.languages if language not in self.read_by_tare)
+
+    @property
     def default(self) -> Library:
         """The library an id without one means: the first that is installed, else the first."""
         return next((lib for lib in self.libraries if lib.installed), self.libraries[0])

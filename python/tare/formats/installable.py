@@ -37,11 +37,16 @@ class Installable:
         return all(_found(module) for module in self.modules) and not self._lacks()
 
     @property
+    def to_install(self) -> str:
+        """Words after ``pip install``; empty for the standard library."""
+        return _TO_INSTALL.get(self.distribution, self.distribution)
+
+    @property
     def install_line(self) -> str:
         """The command that installs it; empty when nothing is needed."""
         lines = [self._lacks()]
         if self.distribution:
-            lines.insert(0, f"pip install {_TO_INSTALL.get(self.distribution, self.distribution)}")
+            lines.insert(0, f"pip install {self.to_install}")
         return " && ".join(line for line in lines if line)
 
     def _lacks(self) -> str:

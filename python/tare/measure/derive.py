@@ -49,7 +49,7 @@ def derive(record: Mapping[str, Any]) -> dict[str, Any]:
         says otherwise, sizes in bytes, rates in bytes per second.
 
     >>> derive({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})["headline_profile"]
-    'cache'
+    'keep'
     """
     evidence = gather(record)
     analysis, growth = evidence.analysis, evidence.growth

@@ -163,7 +163,7 @@ def in_order(session: Session, codecs: Sequence[Codec], base: Codec) -> tuple[li
     ids = shortlist(
         dataset.kind,
         sequence=dataset.kind == "document" and isinstance(dataset.value, list),
-        source_format=dataset.format.id if dataset.format is not None else None,
+        source_format=dataset.stored_as,
     )
     common = {id: place for place, id in enumerate(ids)}
     first = sorted((codec for codec in codecs if str(codec) in common), key=lambda codec: common[str(codec)])

@@ -28,7 +28,7 @@ class Recommendation:
     """What to use, and how sure that is.
 
     Args:
-        profile: The use it is for: ``cache``, ``archive``, ``message``, ``exchange``, ``random``.
+        profile: The use it is for: ``keep``, ``cache``, ``archive``, ``exchange``, ``message`` or ``random``.
         route_id: Route to use; empty when no winner can be named.
         runner_up: Route or codec that comes next; empty if there is none.
         p_best: Share of the draws in which the winner costs least, 0 to 1; None if nobody won.
@@ -295,7 +295,7 @@ class Result:
         """Recommend one route for a use.
 
         Args:
-            profile: ``cache``, ``archive``, ``message``, ``exchange`` or ``random``; None for
+            profile: ``keep``, ``cache``, ``archive``, ``exchange``, ``message`` or ``random``; None for
                 the one the run was made for.
             allow_loss: Columns or paths whose silent change is put up with.
             must: Hard constraints: ``keep-types``, ``untrusted``, ``append``, ``subset``, ``readable:LANGUAGE``.

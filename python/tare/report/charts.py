@@ -194,7 +194,7 @@ def basis_of(found: Digest, profile: str) -> str:
     for medium, grid in known.items():
         if any(row.key == key for row in grid.rows):
             return medium
-    preferred = ("file", "memory") if profile in ("cache", "random") else ("memory", "file")
+    preferred = ("file", "memory") if profile in ("keep", "cache", "random") else ("memory", "file")
     return next((medium for medium in (*preferred, *known) if medium in known), "")
 
 

@@ -214,7 +214,7 @@ def digest(result: Any, *, profile: str | None = None) -> Digest:
     record = result if isinstance(result, dict) else result.record
     derived = mapping(record.get("derived") if isinstance(result, dict) else result.derived)
     profiles = mapping(derived.get("profiles"))
-    name = profile or str(derived.get("headline_profile") or "") or next(iter(profiles), "cache")
+    name = profile or str(derived.get("headline_profile") or "") or next(iter(profiles), "keep")
     headline = mapping(derived.get("headline")) if profile in (None, derived.get("headline_profile")) else {}
     verdict = mapping(profiles.get(name)) or headline
     if not verdict and profile in PROFILES and items(record.get("cases")):

@@ -245,6 +245,14 @@ def test_a_layout_for_python_alone_is_read_by_python_alone(xlang: str, languages
     assert (flags["languages"] != ["python"], bool(flags["spec"])) == (languages, languages)
 
 
+def test_formats_of_r_are_read_by_r_alone_whoever_writes_them() -> None:
+    """Their readers in Python and Rust are Tare's, and count for --must readable:LANGUAGE only."""
+    described = Foreign("rds:r", foreign.Inventory("r", "1", {"rds:r": CODEC})).describe(1)
+    assert described["flags"]["independent"] == ["r"]
+    assert not barred(described, conditions((), ["readable:python,readable:r"]))
+    assert barred(described, conditions(["two readers"], ())).startswith("has independent readers in fewer")
+
+
 def test_the_base_is_a_codec_of_python() -> None:
     with pytest.raises(
         UsageError, match=r"--base rds:r: is of the R worker; the base is one of Python's codecs"

@@ -13,6 +13,7 @@ import pytest
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
+from tare.codec.titles import title_of
 from tare.measure.verdict.recommend import recommend
 from tare.report import csv as report_csv
 from tare.report import json as report_json
@@ -373,13 +374,13 @@ def test_every_report_says_when_it_cannot_tell(table):
     """A codec is named all the same, and the doubt stands beside it."""
     record = copy.deepcopy(table)
     doubt = "Can't tell whether it is the best: the machine was busy."
-    verdict = recommend(record, profile="cache")
+    verdict = recommend(record)
     verdict |= {"confidence": "can't tell", "sentence": f"{verdict['sentence']} {doubt}"}
-    record["derived"]["headline"] = record["derived"]["profiles"]["cache"] = verdict
+    record["derived"]["headline"] = record["derived"]["profiles"][verdict["profile"]] = verdict
     for name in ("terminal", "markdown"):
         assert doubt in " ".join(renderers()[name](record).split()).replace("\\", "")
     page = render_html(record)
-    assert "<h1>Use Arrow / Feather, uncompressed</h1>" in page
+    assert f"<h1>Use {title_of(verdict['codec'])}</h1>" in page
     assert '<span class="badge warn">can&#x27;t tell</span>' in page.replace("&#39;", "&#x27;")
 
 
@@ -435,7 +436,7 @@ def test_a_csv_row_has_the_bytes_of_the_part_it_names(table):
 def doubtful(record):
     """The record whose named verdict is provisional, for two reasons."""
     changed = copy.deepcopy(record)
-    verdict = changed["derived"]["profiles"]["cache"]
+    verdict = changed["derived"]["profiles"][changed["derived"]["headline_profile"]]
     verdict |= {
         "provisional": True,
         "reasons": [
@@ -456,7 +457,7 @@ def test_every_report_says_beside_the_verdict_why_it_is_provisional(table, rende
     shown = " ".join(render(doubtful(table)).split())
     assert said in shown
     if render is render_html:
-        part = shown.partition('class="verdict v-cache"')[2]
+        part = shown.partition(f'class="verdict v-{table["derived"]["headline_profile"]}"')[2]
         assert part.index(said) < part.index("<details")
 
 

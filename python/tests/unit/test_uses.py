@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
 
+import tare.report
 from tare import formats
+from tare.cli.measure import command as measure
 from tare.cli.measure import not_installed
+from tare.cli.report import command as report
 from tare.codec import Codec, candidates
 from tare.codec.shortlist import beside, is_common, missing, shortlist
 from tare.dataset import Dataset, open_dataset
 from tare.measure.plan.availability import tried
+from tare.measure.run import run
 from tare.measure.settings import Settings
 from tare.measure.verdict.constraints import barred, conditions
 from tare.measure.verdict.cost_model import PROFILES
 from tare.measure.verdict.default_use import default_profile
+from tare.report.digest import PROFILES as SHOWN
+from tare.report.digest import digest
 
 ONE_LANGUAGE = {
     "pickle",
@@ -51,6 +61,30 @@ def test_weights_are_fixed(name, writes, reads, parts, rate, price):
     assert use.seconds_per_byte * 1e9 == pytest.approx(price)
 
 
+def test_every_list_of_uses_has_all_of_them():
+    """Commands, reports and the style of the page, with the numbers of those that measure."""
+    for command in (measure, report):
+        choice = next(one.type for one in command.params if one.name == "profile")
+        assert isinstance(choice, click.Choice)
+        assert set(choice.choices) == set(PROFILES)
+    lines = [line.split() for line in (measure.help or "").partition("Uses, for --for:")[2].splitlines()]
+    told = {line[0]: line[1:] for line in lines if line}
+    assert list(told)[: len(PROFILES)] == list(
+        next(one.type for one in measure.params if one.name == "profile").choices
+    )
+    assert all(len(told[name]) > 2 for name in PROFILES)
+    found = digest({"cases": []})
+    for name, use in PROFILES.items():
+        assert SHOWN[name]["about"]
+        assert found.weights(name) == use.weights(), name
+    style = (Path(tare.report.__file__).parent / "html" / "style.css").read_text("utf-8")
+    assert all(f"#p-{name}:checked) .v-{name}" in style for name in PROFILES)
+
+
+def _document(items: int, mean_bytes: float, **about: Any) -> dict[str, Any]:
+    return {"kind": "document", "items": items, "shape": {"mean_doc_bytes": mean_bytes}, **about}
+
+
 @pytest.mark.parametrize(
     ("dataset", "expected"),
     [
@@ -62,6 +96,13 @@ def test_weights_are_fixed(name, writes, reads, parts, rate, price):
         ({"kind": "document", "items": 9000, "bytes_disk": 9_000_000, "source_format": "ndjson"}, "message"),
         ({"kind": "document", "items": 10, "bytes_disk": 9_000_000, "source_format": "ndjson"}, "keep"),
         ({"kind": "document", "items": 400, "bytes_memory": 30_000, "source_format": None}, "message"),
+        # What the items take as JSON decides, not how much of the file was loaded, how it is compressed, or Python's objects.
+        (_document(10, 300, bytes_disk=2_000_000_000, source_format="ndjson"), "message"),
+        (_document(10, 70_000, bytes_disk=4_000, source_format="ndjson"), "keep"),
+        (_document(400, 150, bytes_memory=900_000), "message"),
+        (_document(900, 150, bytes_disk=4_000, source_format="json"), "keep"),
+        (_document(1, 65_535), "message"),
+        (_document(1, 65_536), "keep"),
     ],
 )
 def test_the_default_use_follows_kind_and_size(dataset, expected):
@@ -114,6 +155,41 @@ def test_the_format_of_the_file_is_on_the_shortlist():
     assert not is_common("yaml:pyyaml")
 
 
+@pytest.mark.parametrize(
+    ("kind", "stored_as", "last"),
+    [
+        ("table", "csv", "csv:pyarrow"),
+        ("table", "csv+gzip", "csv:pyarrow+gzip:6"),
+        ("table", "csv+zstd", "ndjson:polars+zstd:3"),  # among them already
+        ("table", "csv+gzip+xz", "csv:pyarrow"),
+        ("table", "avro", "avro:fastavro,default=text"),
+        ("document", "json", "blit:tare"),
+        ("document", "json+gzip", "json:orjson+gzip:6"),
+        ("document", "yaml", "yaml:pyyaml,loader=c"),
+        ("document", "rds+gzip", "rds:tare+gzip:6"),
+        ("document", "parquet", "blit:tare"),  # holds no documents
+        ("document", "nonsense", "blit:tare"),
+    ],
+)
+def test_what_the_user_has_is_compared(kind, stored_as, last):
+    """The file's own format with its compressor, by the library that people use, as that library is tried."""
+    found = shortlist(kind, source_format=stored_as)
+    assert found[-1] == last
+    assert len(found) == len(set(found))
+
+
+def test_a_compressed_file_is_tried_as_it_is_stored(tmp_path: Path) -> None:
+    """A program would write it compressed again."""
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,x\n2,y\n" * 50))
+    dataset = open_dataset(path)
+    assert dataset.stored_as == dataset.subset(0.5).stored_as == "csv+gzip"
+    found = [str(codec) for codec in tried(Settings(), dataset)[0]]
+    wanted = [id for id in shortlist("table", source_format="csv+gzip") if Codec.parse(id).installed]
+    assert found[: len(wanted)] == wanted
+    assert open_dataset([1]).stored_as is None
+
+
 def test_missing_libraries_are_named_with_one_command(monkeypatch):
     """A stranger without polars is told so once."""
     library = type(Codec.parse("parquet:polars").library)
@@ -159,3 +235,52 @@ def test_a_language_that_tare_brings_is_still_readable():
     """--must readable:python is met by what Tare reads in Python."""
     flags = {"flags": Codec.parse("rds:tare").flags()}
     assert barred(flags, conditions((), ["readable:python,readable:r"])) == ""
+
+
+def test_nobody_is_told_to_hand_r_files_to_others(tmp_path: Path) -> None:
+    """A CSV of ZIP codes is exchanged as CSV or Parquet, also where the formats of R were measured."""
+    path = tmp_path / "zips.csv"
+    rows = "".join(f"{number:05},town {number % 97},{number * 37}\n" for number in range(501, 3000))
+    path.write_text("zip,place,people\n" + rows)
+    of_r = ("qdata:tare", "qs2:tare", "rds:tare")
+    asked = ("csv:pyarrow", "parquet:pyarrow", *of_r)
+    result = run(path, profile="exchange", codecs=asked, media=("memory",), time_s=4)
+    assert result.best.codec.format_id in ("csv", "parquet")
+    for use in ("exchange", "archive"):
+        verdict = result.record["derived"]["profiles"][use]
+        assert verdict["codec"] not in of_r
+        left = {one["codec"]: one["reason"] for one in verdict["excluded"]}
+        assert all("independent readers" in left[codec] for codec in of_r), use
+
+
+def test_the_oracle_knows_the_same_shortlist(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written out twice, so that one cannot be moved without the other."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[3] / "bench"))
+    oracle = pytest.importorskip("regret_oracle")
+    for kind, ids in oracle.SHORTLIST.items():
+        assert [str(Codec.parse(id)) for id in ids] == shortlist(kind)
+    oracle_of_one = pytest.importorskip("regret_uses").ONE_LANGUAGE
+    assert oracle_of_one == ONE_LANGUAGE
+
+
+def test_an_rds_file_is_measured_against_its_like(tmp_path: Path) -> None:
+    """Whoever has one uses R: the formats of R are tried, those of Python are not."""
+    path = tmp_path / "a.rds"
+    path.write_bytes(Codec.parse("rds:tare").encode(open_dataset("synthpop:20").value))
+    dataset = open_dataset(path)
+    found = [str(codec) for codec in tried(Settings(), dataset)[0]]
+    assert {"rds", "qs2", "fst"} <= _formats(found)
+    assert not {"pickle", "marshal"} & _formats(found)
+    assert shortlist("table", source_format=dataset.stored_as)[-1] in found
+
+
+def test_all_is_a_word_of_the_command(tmp_path: Path) -> None:
+    """``--all`` lists the codecs that a run would try; without it those of one language are not there."""
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,x\n")
+    shown = {
+        words: CliRunner().invoke(measure, [str(path), "--dry-run", *words]).output
+        for words in ((), ("--all",), ("--must", "readable:r"), ("--codec", "rds*"))
+    }
+    assert [words for words, text in shown.items() if "rds:tare@file" in text] == list(shown)[1:]
+    assert [words for words, text in shown.items() if "pickle" in text] == [("--all",)]

@@ -294,7 +294,7 @@ def tried(
     found = candidates(
         dataset.kind,
         sequence=sequence,
-        source_format=dataset.format.id if dataset.format is not None else None,
+        source_format=dataset.stored_as,
         languages=None if settings.all_codecs or settings.codecs else readable_in(settings.must),
     )
     left_out: list[str] = []

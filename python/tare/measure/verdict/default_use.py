@@ -30,7 +30,13 @@ def default_profile(record: Mapping[str, Any]) -> str:
 
 
 def _item_bytes(dataset: Mapping[str, Any]) -> float:
-    """Bytes of one message: of lines of JSON their mean, else the whole document; encoded, as far as is known."""
+    """Bytes of one message as JSON: of lines their mean, else the whole document; by the file's size if that is not known.
+
+    The file may be larger than the part of it that was loaded, and compressed, so its size comes second.
+    """
     items = dataset.get("items") or 1
+    lines = dataset.get("source_format") == "ndjson"
+    if mean := (dataset.get("shape") or {}).get("mean_doc_bytes"):
+        return float(mean if lines else mean * items)
     size = float(dataset.get("bytes_disk") or dataset.get("bytes_memory") or 0)
-    return size / items if dataset.get("source_format") == "ndjson" else size
+    return size / items if lines else size

@@ -46,17 +46,17 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
     """
     data = record.get("dataset") or {}
     format, size = str(data.get("source_format") or ""), data.get("bytes_disk")
+    compressor = _compressor(str(data.get("name") or ""))
     found: dict[str, Any] = {
         "format": format or None,
-        "compressed": _compressed(str(data.get("name") or "")),
+        "compressed": compressor is not None,
         "bytes": size,
         "codec": None,
         "write_s": None,
         "read_s": None,
     }
-    alike = [one for one in choice.timed.values() if format and _layout(one.codec) == (format, None)]
-    # Compressed text is neither read nor written in the time of plain text.
-    if not alike or found["compressed"]:
+    alike = [one for one in choice.timed.values() if format and _layout(one.codec) == (format, compressor)]
+    if not alike:
         return found
     best = min(alike, key=lambda one: (one.read_s, one.codec))
     return found | {"codec": best.codec, "write_s": best.write_s, "read_s": best.read_s}
@@ -78,5 +78,9 @@ def _layout(codec: str) -> tuple[str, str | None]:
     return format, compressor
 
 
-def _compressed(name: str) -> bool:
-    return name.lower().endswith((".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"))
+def _compressor(name: str) -> str | None:
+    """Returns the compressor that a file's name ends in; None if in none."""
+    from tare import compress
+
+    end = "." + name.lower().rpartition(".")[2]
+    return next((one.name for one in compress.COMPRESSORS if one.extension == end), None)

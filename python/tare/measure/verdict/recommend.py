@@ -40,7 +40,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
     Args:
         record: A record, version 1.
         derived_cases: Not needed; the figures are computed from the samples again.
-        profile: ``cache``, ``archive``, ``message``, ``exchange`` or ``random``; None for the default.
+        profile: ``keep``, ``cache``, ``archive``, ``exchange``, ``message`` or ``random``; None for the default.
         allow_loss: Paths whose silent change is put up with; ``*`` for all.
         must: ``keep-types``, ``untrusted``, ``append``, ``subset``, ``readable:LANGUAGE``.
         link: ``RATE,RTT``, as ``1Gbit,0.3ms``: the bytes go over this instead of the profile's own.

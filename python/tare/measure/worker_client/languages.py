@@ -189,6 +189,7 @@ class Foreign:
         format_id, _, library = name.partition(":")
         known = next((one for one in formats.FORMATS if one.id == format_id), None)
         shared = None if self._own_bytes() else known
+        alone = [_SPOKEN.get(self.language, name_of(self.language).lower())]
         version = str(self.about.get("version", ""))
         return {
             "format": format_id,
@@ -204,9 +205,8 @@ class Foreign:
             "flags": {
                 "executes_code": bool(self.about.get("executes_code")),
                 "spec": shared.spec if shared is not None else "",
-                "languages": list(shared.languages)
-                if shared is not None
-                else [_SPOKEN.get(self.language, name_of(self.language).lower())],
+                "languages": list(shared.languages) if shared is not None else alone,
+                "independent": list(shared.independent) if shared is not None else alone,
                 "streams": "streaming" in self.about.get("delivery", ()),
                 "append": False,
                 "subset": list(self.about.get("subset", ())),
