@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tare.codec.shortlist import beside
 from tare.errors import UsageError
 from tare.measure.cases import ONE_END
 from tare.measure.records.codec_entry import describe
@@ -62,7 +63,7 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     part = session.part(
         settings.share
         or weighed_share(session)
-        or fitting_share(session, base, len(first) * len(grains_of(session)))
+        or fitting_share(session, base, len(first) * (3 if len(grains_of(session)) > 1 else 1))
     )
     note_weighing(session, codecs, part.share)
     races = [Measurement(session, base, part, medium, asked=medium in media) for medium in local]
@@ -99,7 +100,15 @@ def measure_local(
     for number, race in enumerate(races):
         left_s = (end_s - session.elapsed_s) / (len(races) - number)
         ends_s = session.elapsed_s + left_s
-        race.others(later, session.elapsed_s + SHARES["others"] * left_s)
+        # What may be the best is measured well before anything else is tried.
+        race.rounds(session.elapsed_s + SHARES["first rounds"] * left_s, few=True)
+        close = set(beside(race.part.kind, sequence=True))
+        race.variants(
+            [codec for codec in later if str(codec) in close],
+            session.elapsed_s + SHARES["variants"] * (ends_s - session.elapsed_s),
+        )
+        rest = [codec for codec in later if str(codec) not in close]
+        race.others(rest, session.elapsed_s + SHARES["others"] * (ends_s - session.elapsed_s))
         if not streams or race.medium in (session.settings.media or ()):
             race.control(session.elapsed_s + 0.5 * (ends_s - session.elapsed_s))
         race.rounds(ends_s)

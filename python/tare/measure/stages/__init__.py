@@ -6,7 +6,10 @@ __all__ = ["END_S", "END_SHARE", "SHARES"]
 
 SHARES = {
     "pass": 0.6,
-    "others": 0.4,  # of what is left after the first answer
+    # Of what is left after the first answer, and after that.
+    "first rounds": 0.6,
+    "variants": 0.4,
+    "others": 0.5,
     "streams": 0.5,
     "memory": 0.95,
 }

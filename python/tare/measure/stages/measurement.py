@@ -5,6 +5,7 @@ Codecs of one library share a process, kept for all its rounds. Method: docs/gui
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from tare.measure.plan.subsets import refusal
 from tare.measure.sampling.case_runner import Seat
 from tare.measure.stages.rounds import FEW, sample_rounds
 from tare.measure.stages.standings import Uses, rounds_of
-from tare.measure.stages.trials import TRIAL, Trials
+from tare.measure.stages.trials import NOT_REACHED, TRIAL, Trials
 from tare.measure.stages.weigh import twin_case
 
 if TYPE_CHECKING:
@@ -27,7 +28,11 @@ __all__ = ["Measurement"]
 # Below so many bytes in memory a small part of the data would take as long as all of it.
 _SMALL_BYTES = {"table": 4 << 20, "document": 1 << 20}
 # Times over the best that a codec may cost on the small part to be measured on the whole.
-_PROMISING = 2.5
+_PROMISING = 2.0
+# Times over the best in the use that suits a codec most, up to which it may be the best: what was tried once is that far off.
+_NEAR = 1.6
+# With less time than this, in seconds, no further codec is tried.
+_WORTH_S = 1.0
 _KEPT_EVERY_S = 5.0
 """Seconds after which the rounds so far go into the journal."""
 # When the first answer is due, though the pass is not over: after this, and a share of the limit.
@@ -69,13 +74,22 @@ class Measurement:
             grains: ``whole``, and ``each`` for one call a document.
             until_s: Elapsed seconds of the run after which no further codec begins, but the base and those named.
         """
-        wanted = [(codec, grain) for grain in grains for codec in codecs]
-        # A sequence of documents is no document.
-        wanted = [(codec, grain) for codec, grain in wanted if grain == "whole" or not codec.format.sequence]
+        wanted = _in_turn(codecs, grains)
         seats = [self._seat(codec, self.part, self._stage, grain) for codec, grain in wanted]
         self._common = set(seats)
         self._try(seats, self.part, until_s)
         self._keep()
+
+    def variants(self, codecs: Sequence[Codec], until_s: float) -> None:
+        """Tries variants of what people use: their libraries run already, and hold the data.
+
+        Args:
+            codecs: Codecs, the likeliest first.
+            until_s: Elapsed seconds of the run at which it should end.
+        """
+        if codecs and until_s - self.session.elapsed_s > _WORTH_S:
+            self._try([self._seat(codec, self.part, self._stage) for codec in codecs], self.part, until_s)
+            self._keep()
 
     def answer(self) -> None:
         """Gives the first answer, of what was tried so far."""
@@ -92,7 +106,9 @@ class Measurement:
         """
         session = self.session
         small = self.small_part()
-        if not codecs:
+        if not codecs or until_s - session.elapsed_s < _WORTH_S:
+            for codec in codecs:
+                self._case(codec, small, "screen", "whole")["reason"] = NOT_REACHED
             return
         if small is self.part:
             self._try([self._seat(codec, small, "weigh") for codec in codecs], small, until_s)
@@ -139,8 +155,13 @@ class Measurement:
         self._try([twin, copy], self.part, until_s, into=self._controls)
         self._keep()
 
-    def rounds(self, until_s: float) -> None:
-        """Samples all seats in turn, those near the best more often, until their figures are narrow or the time is up."""
+    def rounds(self, until_s: float, *, few: bool = False) -> None:
+        """Samples all seats in turn, those near the best more often, until their figures are narrow or the time is up.
+
+        Args:
+            until_s: Elapsed seconds of the run at which it ends.
+            few: Whether a few rounds of those near the best are enough for now.
+        """
         seats = [*self.seats, *self._controls]
         session = self.session
         for worker in {seat.worker for seat in seats if seat.worker is not None and seat.worker.alive}:
@@ -159,7 +180,7 @@ class Measurement:
 
         try:
             self._rounds = sample_rounds(
-                session, seats, near, self._common, first=self._rounds, until_s=until_s
+                session, seats, near, self._common, first=self._rounds, until_s=until_s, few=few
             )
         finally:
             self._keep(saved=True)
@@ -211,7 +232,7 @@ class Measurement:
         """Those that may be the best of some use, and the base with its controls."""
         for each in (False, True):
             self.uses.measure_distances(one for one in self.seats if one.samples and _each(one) == each)
-        return {seat for seat in seats if seat.codec == self.base or seat.distance <= _PROMISING}
+        return {seat for seat in seats if seat.codec == self.base or seat.distance <= _NEAR}
 
     def _plain(self) -> list[Seat]:
         return [seat for seat in self.seats if not _each(seat)]
@@ -241,6 +262,17 @@ class Measurement:
             self.session.release(worker)
         for seat in seats:
             seat.alive = False
+
+
+def _in_turn(codecs: Sequence[Codec], grains: Sequence[str]) -> list[tuple[Codec, str]]:
+    """Each codec in each grain. Of lines a message and a whole file by turns: what compresses is first of the files."""
+    if len(grains) == 1:
+        return [(codec, grains[0]) for codec in codecs]
+    # A sequence of documents is no document.
+    each = [(codec, "each") for codec in codecs if not codec.format.sequence]
+    whole = [(codec, "whole") for codec in sorted(codecs, key=lambda codec: codec.compressor is None)]
+    turns = itertools.chain.from_iterable(itertools.zip_longest(each, whole))
+    return [one for one in turns if one is not None]
 
 
 def column_read(session: Session) -> str:

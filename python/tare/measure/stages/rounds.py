@@ -29,6 +29,7 @@ def sample_rounds(
     *,
     first: int,
     until_s: float,
+    few: bool = False,
 ) -> int:
     """Samples in rounds until nothing is left to learn or the time is up.
 
@@ -39,13 +40,17 @@ def sample_rounds(
         common: What people use: each gets a few rounds.
         first: Rounds taken before.
         until_s: Elapsed seconds of the run after which no sample begins that is not expected to end by then.
+        few: Whether a few rounds of those that may be the best are enough for now.
 
     Returns:
         Rounds taken, with those before.
     """
     taken = first
     while True:
-        due = _due([seat for seat in seats if _lives(seat)], near(), common)
+        close = near()
+        due = _due([seat for seat in seats if _lives(seat)], close, common)
+        if few and not any(seat in close and rounds_of(seat) < FEW for seat in due):
+            return taken
         order = [(seat, operation) for seat in due for operation in seat.operations]
         if not order:
             return taken
