@@ -161,6 +161,30 @@ def test_cpu_time_that_loses_two_thirds_is_at_fault(
     assert ("ns of CPU time were told for" in said) == bool(said)
 
 
+@pytest.mark.parametrize("telling", [1.0, 0.1])
+@pytest.mark.parametrize(
+    ("late", "known"),
+    [([0, 60] * 30, True), ([60, 60, 0] * 20, True), ([60] * 60, True), ([60] * 60, False), ([0] * 60, True)],
+)
+def test_an_empty_sample_that_waited_for_a_cpu_acquits_nobody(
+    monkeypatch: pytest.MonkeyPatch, telling: float, late: list[int], known: bool
+) -> None:
+    """A call of 80 ms beside it would seem to take no time; where each of them is late, nothing is known."""
+    now, queued, left = [0], [0], iter(late)
+    monkeypatch.setattr(waited.time, "monotonic_ns", lambda: now[0])
+
+    def ask(**fields: Any) -> dict[str, Any]:
+        wall = 1 if fields["what"] == "null" else 80_000_000
+        delay = next(left) * 1_000_000 if fields["what"] == "null" else 0
+        now[0] += wall + delay + 2_000_000
+        queued[0] += delay
+        return {"cols": ["wall_ns"], "samples": [[max(1, int(wall * telling))]], "batch": 1}
+
+    said = readings.clock_fault(ask, lambda: System(None, queued[0] if known else 0))
+    assert said.startswith("of encode, 8000000 ns were told for") == (telling < 1 and 0 in late), said
+    assert bool(said) == (telling < 1 and 0 in late), said
+
+
 def test_the_cpu_time_of_a_process_is_what_it_used() -> None:
     before = samples.cpu_ns_of(os.getpid())
     if before is None:
