@@ -13,16 +13,8 @@ import pytest
 
 from tare.codec import Codec
 from tare.errors import UsageError, WorkerError
-from tare.measure.fidelity.run_probes import (
-    gather,
-    judge,
-    judged_cells,
-    matrix,
-    probe,
-    probe_values,
-    repro,
-    run_probes,
-)
+from tare.measure.fidelity import probe_values, run_probes
+from tare.measure.fidelity.run_probes import gather, judge, judged_cells, matrix, probe, repro
 
 
 def test_every_probe_is_one_named_value_with_words() -> None:

@@ -20,6 +20,7 @@ from tare.errors import EncodeError, WorkerError
 from tare.fidelity import compare
 from tare.formats import arrow
 from tare.frames import pandas_by_types
+from tare.measure.exchange import tables as exchange_tables
 from tare.measure.worker_client.load_check import handed
 from tare.scale.tasks import partition
 
@@ -217,9 +218,9 @@ def test_parts_that_contradict_each_other_are_saved_batch_by_batch(tmp_path, siz
 
 def test_languages_exchange_no_table_without_one_order() -> None:
     for table, count in ((grown(), 1), (contradicting(), 0)):
-        tables: dict = {}
-        said = tables._add_own(table, tables, {})
-        assert len(tables) == count
+        own: dict = {}
+        said = exchange_tables._add_own(table, own, {})
+        assert len(own) == count
         assert ("column 'k'" in said) is not bool(count)
 
 

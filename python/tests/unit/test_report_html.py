@@ -314,6 +314,4 @@ def test_the_probe_matrix_marks_what_is_recommended():
     assert "json:orjson+zstd:3 is the column json:orjson." in text_of(part)
     heads = [text_of(head) for head in re.findall(r"<th[^>]*tilted[^>]*>(.*?)(?=<th|</tr>)", part)]
     (marked,) = [head for head in heads if "message" in head]
-    assert "json:orjsonrecommended: " == marked.partition("message")[0].replace("archive, ", "").replace(
-        "keep, ", ""
-    )
+    assert marked.startswith("json:orjsonfor ")

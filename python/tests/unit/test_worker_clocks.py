@@ -171,7 +171,7 @@ def test_an_empty_sample_that_waited_for_a_cpu_acquits_nobody(
 ) -> None:
     """A call of 80 ms beside it would seem to take no time; where each of them is late, nothing is known."""
     now, queued, left = [0], [0], iter(late)
-    monkeypatch.setattr(waited.time, "monotonic_ns", lambda: now[0])
+    monkeypatch.setattr(sample_check.time, "monotonic_ns", lambda: now[0])
 
     def ask(**fields: Any) -> dict[str, Any]:
         wall = 1 if fields["what"] == "null" else 80_000_000
@@ -180,7 +180,7 @@ def test_an_empty_sample_that_waited_for_a_cpu_acquits_nobody(
         queued[0] += delay
         return {"cols": ["wall_ns"], "samples": [[max(1, int(wall * telling))]], "batch": 1}
 
-    said = readings.clock_fault(ask, lambda: System(None, queued[0] if known else 0))
+    said = samples.clock_fault(ask, lambda: System(None, queued[0] if known else 0))
     assert said.startswith("of encode, 8000000 ns were told for") == (telling < 1 and 0 in late), said
     assert bool(said) == (telling < 1 and 0 in late), said
 

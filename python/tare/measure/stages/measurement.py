@@ -18,6 +18,7 @@ from tare.measure.stages.rounds import FEW, sample_rounds
 from tare.measure.stages.standings import Uses, rounds_of
 from tare.measure.stages.trials import NOT_REACHED, TRIAL, Trials
 from tare.measure.stages.weigh import twin_case
+from tare.measure.worker_client.languages import Foreign
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -264,12 +265,17 @@ class Measurement:
             seat.alive = False
 
 
+def _is_foreign(codec: Codec) -> bool:
+    stand_in: object = codec
+    return isinstance(stand_in, Foreign)
+
+
 def _in_turn(codecs: Sequence[Codec], grains: Sequence[str]) -> list[tuple[Codec, str]]:
     """Each codec in each grain. Of lines a message and a whole file by turns: what compresses is first of the files."""
     if len(grains) == 1:
         return [(codec, grains[0]) for codec in codecs]
     # A sequence of documents is no document.
-    each = [(codec, "each") for codec in codecs if not codec.format.sequence]
+    each = [(codec, "each") for codec in codecs if not _is_foreign(codec) and not codec.format.sequence]
     whole = [(codec, "whole") for codec in sorted(codecs, key=lambda codec: codec.compressor is None)]
     turns = itertools.chain.from_iterable(itertools.zip_longest(each, whole))
     return [one for one in turns if one is not None]

@@ -72,6 +72,8 @@ def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat]
     return (
         [seat for seat in close if rounds[seat] < FEW]
         or [seat for seat in seats if rounds[seat] < (_SOME if seat in near else FEW * (seat in common))]
+        # What two at a time took in their trials is no figure to show beside the others.
+        or [seat for seat in seats if rounds[seat] < 1]
         or [seat for seat in close if rounds[seat] < _FEWEST]
         or [seat for seat in close if rounds[seat] < _MOST and not _is_narrow(seat)]
     )

@@ -74,7 +74,7 @@ def _uses(found: Digest) -> dict[str, list[str]]:
 
 
 def _chosen(uses: list[str] | None) -> str:
-    return f'<small class="chosen">recommended: {esc(", ".join(uses))}</small>' if uses else ""
+    return f'<small class="chosen">for {esc(", ".join(uses))}</small>' if uses else ""
 
 
 def _compressed(found: Digest) -> str:
