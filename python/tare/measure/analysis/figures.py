@@ -321,7 +321,8 @@ def _ratios_of_least(group: Group, figures: Sequence[Figure]) -> None:
         figure.ratio_lo = min(figure.ratio, float(np.exp(lo)))
         figure.ratio_hi = max(figure.ratio, float(np.exp(hi)))
         if figure.key == group.twin:
-            group.floor[figure.op] = max(1 / figure.ratio_lo, figure.ratio_hi) - 1
+            # How far few rounds may be off is in the draws of every codec already.
+            group.floor[figure.op] = max(1 / figure.ratio, figure.ratio) - 1
             group.aa.append(_aa_row(group, figure))
 
 
