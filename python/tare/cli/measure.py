@@ -444,7 +444,7 @@ def unsaid(options: dict[str, Any]) -> str:
 
 
 def not_installed(record: dict[str, Any], options: dict[str, Any]) -> str:
-    """Which libraries that people use for such data are not installed, and what installs them; else empty."""
+    """Returns the usual libraries that are not installed, with the command that installs them; empty if all are."""
     from tare.codec.shortlist import missing
 
     kind = (record.get("dataset") or {}).get("kind")

@@ -82,7 +82,7 @@ def sentence(event: Event) -> str:
 
 
 def state(event: Event, width: int = 0) -> str:
-    """What is being done, in one line; cut to so many columns, if that is given."""
+    """Returns what is being done, in one line, cut to a width if one is given."""
     share = f" {event.done} of {event.total}" if event.total else ""
     budget = f" of {event.budget_s:.0f}" if event.budget_s else ""
     doing = _DOING.get(event.stage, event.stage)

@@ -1,4 +1,4 @@
-"""What people use: the codecs that a measurement tries first, the likeliest first.
+"""The shortlist: the usual codecs, which a measurement tries first, the likeliest first.
 
 The one list of them, by kind of data. `common` ids are what a stranger would expect to see beside their own
 format; `beside` are variants that are worth a try where there is time.

@@ -234,7 +234,7 @@ class Format:
         kinds: Kinds of data it can hold: ``document``, ``table``, ``array``.
         spec: Address of the written specification; empty if there is none.
         languages: Languages with a kept reader; a ``*`` in ``--codec`` asks no other for the format.
-        read_by_tare: Those of them whose only reader is Tare's own: nobody else is told to rely on it.
+        read_by_tare: Those of them whose only reader is Tare's own; they do not count as independent.
         native_to: Language or program whose own format it is, such as ``r``: it is measured only where it is asked
             for, or where the data is in such a format.
         libraries: The implementations, the default one first.

@@ -19,7 +19,7 @@ __all__ = ["ENCODING", "LANGUAGES", "LEVEL", "TARE_ALONE", "VERSION", "library"]
 
 LANGUAGES = ("python", "r", "rust")
 TARE_ALONE = ("python", "rust")
-"""Languages in which nobody but Tare reads the formats of R."""
+"""Languages in which only Tare reads the formats of R."""
 VERSION = Option(3, (3, 2), "Version of R's serialization: 2 is what R before 3.5 reads.")
 ENCODING = Option(
     "xdr",

@@ -33,7 +33,7 @@ Folders
     verdict         what to recommend, how sure, and in which words
     records         shape, journals, resuming, what others published
     comparison      two records side by side, and the gate
-    conformance     checks of anybody's worker
+    conformance     checks of a worker program
 """
 
 from __future__ import annotations

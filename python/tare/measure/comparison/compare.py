@@ -285,7 +285,7 @@ def _ops(
 
 
 def _is_provisional(figure: Figure) -> bool:
-    """Whether too little was measured to hold a difference against anybody."""
+    """Returns true if there are too few samples to report a difference."""
     return not figure.sure if figure.method == "least" else figure.launches < FIRM
 
 

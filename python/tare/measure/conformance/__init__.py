@@ -1,1 +1,1 @@
-"""Checks of anybody's worker against the protocol."""
+"""Checks of a worker program against the protocol."""

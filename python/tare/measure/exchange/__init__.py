@@ -1,1 +1,1 @@
-"""What one codec writes and another reads, across languages."""
+"""Exchange: bytes that one codec writes and another reads, across languages."""
