@@ -286,9 +286,79 @@ def test_the_profile_switch_changes_verdict_weights_and_order(visit):
     assert ["exchange"] == shown
     assert 3 == chrome.execute_script("return tareReport.views.bandwidth.signal('r')")
     places = chrome.execute_script(
-        "return [...document.querySelectorAll('.grid:not([hidden]) table:not(.others) tbody tr')].map(e => +e.dataset.o.split(',')[3])"
+        "return [...document.querySelectorAll('.u-exchange .rank-table tbody tr[data-of]')].map("
+        "e => +e.dataset.of.split(',').find(x => x.startsWith('exchange:')).split(':')[1])"
     )
+    assert 5 < len(places)
     assert sorted(places) == places
+    (shown,) = [e for e in chrome.find_elements("class name", "ranked") if e.is_displayed()]
+    assert "u-exchange" in shown.get_attribute("class")
+
+
+def test_a_column_sorts_the_bars(visit):
+    """Up, then down, then as the use has them; the figures are ordered, and the head says how."""
+    chrome = visit("table")
+    table = next(e for e in chrome.find_elements("class name", "rank-table") if e.is_displayed())
+    values = "return [...arguments[0].querySelectorAll('tbody tr')].map(e => +(e.querySelector('data.size') || {}).value)"
+    first = chrome.execute_script(values, table)
+    head = table.find_elements("css selector", "thead th")[1]
+    button = head.find_element("tag name", "button")
+    chrome.execute_script("arguments[0].click()", button)
+    up = chrome.execute_script(values, table)
+    assert "ascending" == head.get_attribute("aria-sort")
+    chrome.execute_script("arguments[0].click()", button)
+    down = chrome.execute_script(values, table)
+    assert "descending" == head.get_attribute("aria-sort")
+    chrome.execute_script("arguments[0].click()", button)
+    assert first == chrome.execute_script(values, table)
+    known = [value for value in first if value == value]
+    assert sorted(known) == [value for value in up if value == value] != known
+    assert sorted(known, reverse=True) == [value for value in down if value == value]
+
+
+BARS = """
+return [...document.querySelectorAll(".rank-table")].filter(e => e.getClientRects().length).flatMap(table =>
+  ["size", "read", "write"].map(key => {
+    const bars = [...table.querySelectorAll("data." + key)].map(e => [+e.value, e.querySelector(".b"), e.querySelector(".b i")]);
+    return bars.map(([value, box, bar]) => [value, Math.round(box.getBoundingClientRect().left), Math.round(box.getBoundingClientRect().width),
+      bar.getBoundingClientRect().width, bar.className]);
+  }));
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1000, 1600])
+def test_bars_stand_in_columns_and_are_as_long_as_their_figures(visit, width):
+    """All of a column begin at one place and have the same room; none is longer than that."""
+    columns = [column for column in visit("table", width=width).execute_script(BARS) if column]
+    assert 3 == len(columns)
+    for column in columns:
+        assert 1 == len({left for _, left, _, _, _ in column})
+        assert 1 == len({room for _, _, room, _, _ in column})
+        whole = [(value, long) for value, _, _, long, css in column if css != "cut"]
+        most, longest = max(whole)
+        for value, long in whole:
+            assert long == pytest.approx(max(2.0, longest * value / most), abs=longest * 0.006 + 0.5)
+        assert all(long <= room + 1 for _, _, room, long, _ in column)
+
+
+SMALL = """
+const bad = {}, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+for (let t = walk.nextNode(); t; t = walk.nextNode()) {
+  const e = t.parentElement;
+  if (!t.data.trim() || e.closest("script,style,[hidden],.unseen,.skip") || !e.getClientRects().length) continue;
+  const size = parseFloat(getComputedStyle(e).fontSize);
+  if (size < 14) bad[t.data.trim().slice(0, 40)] = size;
+}
+return bad;
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1000, 1600])
+def test_no_text_is_smaller_than_14_pixels(visit, width):
+    """In the page and in its charts."""
+    chrome = visit("table", width=width)
+    chrome.execute_script("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+    assert {} == chrome.execute_script(SMALL)
 
 
 def test_the_medium_switch_shows_that_medium(visit):
@@ -351,7 +421,9 @@ def test_the_csv_button_saves_the_table(visit, tmp_path):
 def test_without_scripts_verdict_and_tables_can_be_read(visit, name):
     """With scripts off the sentence, all tables and the fidelity matrix are there; dead controls are not."""
     chrome = visit(name, scripts=False)
-    assert chrome.find_element("css selector", ".hero h1").is_displayed()
+    assert [True] == [
+        e.is_displayed() for e in chrome.find_elements("css selector", ".hero h1") if e.is_displayed()
+    ]
     for dead in ("sliders", "media-switch", "theme", "csv"):
         assert not [e for e in chrome.find_elements("class name", dead) if e.is_displayed()]
     if name == "bare":
@@ -378,7 +450,7 @@ def test_a_phone_without_scripts_never_scrolls_sideways(visit):
 
 BROKEN = """
 const bad = [];
-document.querySelectorAll(".c, .route").forEach(e => {
+document.querySelectorAll(".c:not(.title), .id").forEach(e => {
   if (!e.getClientRects().length || e.closest(".tilt")) return;
   const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
   for (let t = walk.nextNode(); t; t = walk.nextNode()) {
