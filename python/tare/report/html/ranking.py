@@ -89,8 +89,7 @@ def _guess(found: Digest, row: Row, most: dict[str, float], columns: int) -> lis
     note = "" if row.reason.startswith("only its first calls") or not row.reason else words.row_note(row)
     return [
         _bar(size, most["bytes"] or size or 0.0, "bytes", guess=True),
-        (f'<span class="guess">{esc(f"{said} in all" if said else "")}</span>', "t"),
-        *[("", "")] * (columns - 2),
+        (esc(f"{said} in all" if said else ""), f"{columns - 1}@t guess"),
         (f'<span class="badge">predicted</span> {esc(note, 160)}', "t keeps"),
     ]
 
