@@ -2,119 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import pytest
-from support.capabilities import need_chromium, need_module
-from support.planted_codecs import Planted
+from support.chromium import resize
 from support.synthetic_records import synthetic_record
 
-from tare.report.html import render
-
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("reports in one browser")]
-
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
-HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'`{{}}${}\x1b[31m\u202eabc\u2028"
-
-
-def start(tmp_path):
-    """A Chromium of its own, with a profile that is thrown away."""
-    browser, driver = need_chromium()
-    webdriver = need_module("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory):
-    """One browser for the module: starting it is what costs time."""
-    driver = start(tmp_path_factory.mktemp("chrome"))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """Pages on disk: a table, documents, a table in few formats, and a record whose every text is an attack."""
-    folder = tmp_path_factory.mktemp("pages")
-    table = synthetic_record("table", media=("memory", "file", "tcp"))
-    body = json.dumps(synthetic_record("table"))
-    for name in (
-        "flights.csv",
-        "time_hour",
-        "N14228",
-        "beaten 5x",
-        "arrow:pyarrow",
-        "hdf5:pandas",
-        "text_001",
-        "Example CPU",
-        "no data came back",
-        "tare measure",
-        "ValueError",
-        "performance",
-    ):
-        body = body.replace(name, json.dumps(name + HOSTILE)[1:-1])
-    records = {
-        "table": table,
-        "document": synthetic_record("document"),
-        "few": synthetic_record(
-            "table",
-            planted=tuple(Planted(f"{name}:pyarrow", 9, 9, 0.2) for name in ("parquet", "arrow", "csv")),
-        ),
-        "hostile": json.loads(body),
-        "bare": {"tare_record": 1, "cases": [], "derived": {}},
-    }
-    for name, record in records.items():
-        (folder / f"{name}.html").write_text(render(record), encoding="utf-8")
-    return folder
-
-
-def resize(chrome, width):
-    """Give the page this width."""
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
-@pytest.fixture
-def visit(chrome, pages):
-    """``visit("table", width=360, dark=True, scripts=False)``: open a page, wait until it is drawn."""
-
-    def go(name, *, width=1280, dark=False, scripts=True, reduced=False):
-        chrome.get("about:blank")
-        chrome.get_log("browser")
-        resize(chrome, width)
-        features = [
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-            {"name": "prefers-reduced-motion", "value": "reduce" if reduced else "no-preference"},
-        ]
-        chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
-        chrome.get(Path(pages / f"{name}.html").as_uri())
-        if scripts:
-            from selenium.webdriver.support.ui import WebDriverWait
-
-            ready = "return document.documentElement.dataset.ready === '1'"
-            WebDriverWait(chrome, 30, 0.05).until(lambda driver: driver.execute_script(ready))
-        return chrome
-
-    yield go
-    chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
 def slide(chrome, name, value):
@@ -293,72 +187,6 @@ def test_the_profile_switch_changes_verdict_weights_and_order(visit):
     assert sorted(places) == places
     (shown,) = [e for e in chrome.find_elements("class name", "ranked") if e.is_displayed()]
     assert "u-exchange" in shown.get_attribute("class")
-
-
-def test_a_column_sorts_the_bars(visit):
-    """Up, then down, then as the use has them; the figures are ordered, and the head says how."""
-    chrome = visit("table")
-    table = next(e for e in chrome.find_elements("class name", "rank-table") if e.is_displayed())
-    values = "return [...arguments[0].querySelectorAll('tbody tr')].map(e => (e.querySelector('data.size') || {value: null}).value).map(v => v && +v)"
-    first = chrome.execute_script(values, table)
-    head = table.find_elements("css selector", "thead th")[1]
-    button = head.find_element("tag name", "button")
-    chrome.execute_script("arguments[0].click()", button)
-    up = chrome.execute_script(values, table)
-    assert "ascending" == head.get_attribute("aria-sort")
-    chrome.execute_script("arguments[0].click()", button)
-    down = chrome.execute_script(values, table)
-    assert "descending" == head.get_attribute("aria-sort")
-    chrome.execute_script("arguments[0].click()", button)
-    assert first == chrome.execute_script(values, table)
-    known = [value for value in first if value is not None]
-    assert sorted(known) == [value for value in up if value is not None] != known
-    assert sorted(known, reverse=True) == [value for value in down if value is not None]
-
-
-BARS = """
-return [...document.querySelectorAll(".rank-table")].filter(e => e.getClientRects().length).flatMap(table =>
-  ["size", "read", "write"].map(key => {
-    const bars = [...table.querySelectorAll("data." + key)].map(e => [+e.value, e.querySelector(".b"), e.querySelector(".b i")]);
-    return bars.map(([value, box, bar]) => [value, Math.round(box.getBoundingClientRect().left), Math.round(box.getBoundingClientRect().width),
-      bar.getBoundingClientRect().width, bar.className]);
-  }));
-"""
-
-
-@pytest.mark.parametrize("width", [390, 1000, 1600])
-def test_bars_stand_in_columns_and_are_as_long_as_their_figures(visit, width):
-    """All of a column begin at one place and have the same room; none is longer than that."""
-    columns = [column for column in visit("table", width=width).execute_script(BARS) if column]
-    assert 3 == len(columns)
-    for column in columns:
-        assert 1 == len({left for _, left, _, _, _ in column})
-        assert 1 == len({room for _, _, room, _, _ in column})
-        whole = [(value, long) for value, _, _, long, css in column if css != "cut"]
-        most, longest = max(whole)
-        for value, long in whole:
-            assert long == pytest.approx(max(2.0, longest * value / most), abs=longest * 0.006 + 0.5)
-        assert all(long <= room + 1 for _, _, room, long, _ in column)
-
-
-SMALL = """
-const bad = {}, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-for (let t = walk.nextNode(); t; t = walk.nextNode()) {
-  const e = t.parentElement;
-  if (!t.data.trim() || e.closest("script,style,[hidden],.unseen,.skip") || !e.getClientRects().length) continue;
-  const size = parseFloat(getComputedStyle(e).fontSize);
-  if (size < 14) bad[t.data.trim().slice(0, 40)] = size;
-}
-return bad;
-"""
-
-
-@pytest.mark.parametrize("width", [390, 1000, 1600])
-def test_no_text_is_smaller_than_14_pixels(visit, width):
-    """In the page and in its charts."""
-    chrome = visit("table", width=width)
-    chrome.execute_script("document.querySelectorAll('details').forEach(e => { e.open = true; })")
-    assert {} == chrome.execute_script(SMALL)
 
 
 def test_the_medium_switch_shows_that_medium(visit):
