@@ -86,11 +86,11 @@ def _guess(found: Digest, row: Row, most: dict[str, float], columns: int) -> lis
     """The cells of a codec of which only a small part was tried."""
     size = None if row.bytes is None else row.bytes / (found.partial or 1.0)
     said = words.predicted(row).replace("~", "about ")
-    note = "" if row.reason.startswith("only its first calls") or not row.reason else words.row_note(row)
+    why = f' title="{esc(words.row_note(row), 160)}"' if row.reason else ""
     return [
-        _bar(size, most["bytes"] or size or 0.0, "bytes", guess=True),
-        (esc(f"{said} in all" if said else ""), f"{columns - 1}@t guess"),
-        (f'<span class="badge">predicted</span> {esc(note, 160)}', "t keeps"),
+        _bar(size, most["bytes"] or size or 0.0, "bytes"),
+        (esc(f"{said} to write and read" if said else ""), f"{columns - 1}@t guess"),
+        (f'<span class="badge"{why}>predicted</span> from a small part of the data', "t keeps"),
     ]
 
 
@@ -99,14 +99,14 @@ def _name(title: str, codec: str, slots: dict[str, int]) -> str:
     return shown if title == codec else f'{shown}<small class="id">{breakable(codec, 100)}</small>'
 
 
-def _bar(value: float | None, most: float, key: str, *, guess: bool = False) -> Cell:
+def _bar(value: float | None, most: float, key: str) -> Cell:
     """A figure with its bar; the value itself is there for sorting."""
     if not value:
         return "", "bars"
     shown = verdict_text.amount(value) if key == "bytes" else verdict_text.duration(value)
     width = min(100.0, max(0.5, 100 * value / most)) if most else 0.0
     cut = " class=cut" if value > most else ""
-    told = f"about {shown}" if guess else answer.signed(shown)
+    told = answer.signed(shown)
     what = {"bytes": "size", "read_s": "read", "write_s": "write"}[key]
     return (
         f'<data class={what} value="{value:.6g}"><i class="b"><i{cut} style="width:{width:.3g}%"></i></i>{esc(told)}</data>',
