@@ -230,6 +230,7 @@ def test_the_commands_have_the_users_own_path(record):
     assert "tare convert 'in/my orders.csv' " in page
     assert 'data = read("in/my orders.csv")' in page
     assert 'data = read("flights.csv")' in html.unescape(render(record))
+    assert "/home/somebody" not in render(record, path="/home/somebody/orders.csv")
 
 
 def test_every_chart_has_its_numbers_and_a_description(page):

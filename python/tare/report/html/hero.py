@@ -9,7 +9,7 @@ from tare.codec.titles import titles_of
 from tare.measure.verdict import text as verdict_text
 from tare.report import answer, text, words
 from tare.report.charts import verdict_of
-from tare.report.digest import PROFILES, Digest, mapping
+from tare.report.digest import PROFILES, Digest, items, mapping
 from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
 
@@ -170,7 +170,7 @@ def _answer(found: Digest, slots: dict[str, int], path: str) -> str:
     else:
         why = said["sentence"] or "Nothing was measured that could be recommended."
         body += f'<p class="say">{inline_code(_plain(why))}</p>{_surety(found, said)}'
-    changes = "".join(f"<li>{esc(change)}</li>" for change in words.flips(found))
+    changes = "".join(f"<li>{esc(change)}</li>" for change in _flips(found))
     flips = (
         f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
     )
@@ -179,6 +179,23 @@ def _answer(found: Digest, slots: dict[str, int], path: str) -> str:
         f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
         f'{body}<div class="aside">{run}{flips}</div>{_why(said)}</div>'
     )
+
+
+def _flips(found: Digest) -> list[str]:
+    """What would change the choice, with human names."""
+    out = []
+    for change, flip in zip(
+        words.flips(found), filter(_told, items(found.verdict.get("flips"))), strict=True
+    ):
+        name = text.visible(flip.get("codec") or "", 200)
+        out.append(
+            f"{change.removesuffix(name)}{_title(found, name)}" if name and change.endswith(name) else change
+        )
+    return out
+
+
+def _told(flip: Any) -> bool:
+    return isinstance(flip, dict) and bool(flip.get("text"))
 
 
 def _plain(said: str) -> str:

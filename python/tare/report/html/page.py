@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from importlib import resources
+from pathlib import PurePath
 from typing import Any
 
 from tare.report import text, words
@@ -43,8 +44,10 @@ def page(result: Any, *, profile: str | None = None, path: str = "") -> str:
     Args:
         result: A Result, or a record as a dict.
         profile: Use shown first; the record's own by default.
-        path: The user's own file, for the commands; the name of the data by default.
+        path: The user's own file, for the commands, of which an absolute path is its name; that of the data by default.
     """
+    # A page can be passed on: it holds no home folder, and no name of a user.
+    path = PurePath(path).name if PurePath(path).is_absolute() else path
     found = digest(result, profile=profile)
     slots = {name: place for place, name in enumerate(featured(found))}
     data = chart_data(found)
