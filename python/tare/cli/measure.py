@@ -348,7 +348,7 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
     if options["html"]:
         from tare.report.html import render as render_html
 
-        page = render_html(result).encode()
+        page = render_html(result, path=path).encode()
         make_folders(options["html"])
         write_atomic(options["html"], page)
     if options["as_json"]:

@@ -88,7 +88,9 @@ def _title(codec: str, *, quiet: bool) -> str:
     format = _format(id)
     packed, inside = _compressor(compressor), bool(format and format.extension_compressors)
     details = [packed or "uncompressed"] if inside else _compression(format, library, options)
-    details += _words(options, quiet)
+    # A level is told beside the compression that it is of, also where that is the usual one.
+    told = not inside and bool(details) and details[0].endswith(f" {options.get('level')}")
+    details += _words({key: value for key, value in options.items() if not (told and key == "level")}, quiet)
     details += _library(id, format, library)
     name = _FORMATS.get(id) or (format.title if format else id)
     if details == ["uncompressed"]:

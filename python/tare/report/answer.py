@@ -14,7 +14,7 @@ from tare.report.bars import Bar
 from tare.report.digest import TIMED, Digest, items, mapping, number
 from tare.report.layout import Line, cut, isolated, middle, pad, wrap
 
-__all__ = ["answers", "lines_of"]
+__all__ = ["answers", "cells", "command", "kept_by", "lines_of", "mark_of", "parts_of", "ranked", "signed"]
 
 # As many codecs are drawn unless all are asked for.
 _ROWS = 8
@@ -59,8 +59,8 @@ def lines_of(found: Digest, width: int, *, every: bool = False, path: str = "") 
     return [*_signed(lines), [], *_next(found, width, path=path, every=every)]
 
 
-def _headline(found: Digest, width: int) -> list[Line]:
-    """The data: name, shape, size and format, and how much of it was measured."""
+def parts_of(found: Digest) -> list[str]:
+    """Returns the data in a few words each: shape, size and format, how much of it was measured, and the use."""
     data = found.dataset
     rows, columns, count = number(data.get("rows")), data.get("columns"), number(data.get("items"))
     parts = []
@@ -83,11 +83,15 @@ def _headline(found: Digest, width: int) -> list[Line]:
     elif number(data.get("bytes_memory")):
         parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
     parts += [_measured(found), f"for {text.visible(found.profile, 20)}"]
-    name = isolated(text.visible(data.get("name") or "data", 60))
+    return [part for part in parts if part]
+
+
+def _headline(found: Digest, width: int) -> list[Line]:
+    name = isolated(text.visible(found.dataset.get("name") or "data", 60))
     line: Line = [(name, "bold")]
     lines = [line]
     used = text.width_of(name)
-    for part in filter(None, parts):
+    for part in parts_of(found):
         if used + 3 + text.width_of(part) > width:
             lines.append([("  ", "")])
             used = 2
@@ -146,13 +150,13 @@ def _routes(found: Digest, width: int) -> list[Line]:
         shown.append(("Smallest", small))
     label = max(text.width_of(name) for name, _ in shown)
     name = min(_NAME, max(text.width_of(names[str(one["codec"])]) for _, one in shown))
-    cells = [_cells(found, one) for _, one in shown]
-    widths = [max(text.width_of(row[i]) for row in cells) for i in range(3)]
+    rows = [cells(found, one) for _, one in shown]
+    widths = [max(text.width_of(row[i]) for row in rows) for i in range(3)]
     figures = [
         "   ".join(
             pad(cell, w, right=i == 0) for i, (cell, w) in enumerate(zip(row, widths, strict=True)) if w
         )
-        for row in cells
+        for row in rows
     ]
     room = width - 8 - label - max(map(text.width_of, figures))
     # On a narrow terminal the figures have a line of their own.
@@ -167,20 +171,20 @@ def _routes(found: Digest, width: int) -> list[Line]:
             lines.append(line)
             line = [("      ", "")]
         line.append((row if below else f"   {row}", ""))
-        kept = _kept(found, str(one["codec"]))
+        kept = kept_by(found, str(one["codec"]))
         fits = sum(text.width_of(piece) for piece, _ in line) + 3 + text.width_of(kept) <= width
-        if kept and fits and (place == 0 or kept != _kept(found, str(best["codec"]))):
+        if kept and fits and (place == 0 or kept != kept_by(found, str(best["codec"]))):
             line.append((f"   {kept}", "red" if "changes" in kept else ""))
         lines.append(line)
         if place == 0:
             lines += _about(found, width, also, "" if fits else kept)
             lines.append([])
-        elif kept != _kept(found, str(best["codec"])) and not fits:
+        elif kept != kept_by(found, str(best["codec"])) and not fits:
             lines += wrap(kept, width, "      ", "dim")
     return lines if len(shown) > 1 else lines[:-1]
 
 
-def _cells(found: Digest, one: dict[str, Any]) -> tuple[str, str, str]:
+def cells(found: Digest, one: dict[str, Any]) -> tuple[str, str, str]:
     """Size and times of a codec; of a stream one time from end to end."""
     route = str(found.verdict.get("route") or "").partition("@")[2].partition(",")[0]
     write_s, read_s = number(one.get("write_s")) or 0.0, number(one.get("read_s")) or 0.0
@@ -208,7 +212,7 @@ def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
     return lines + wrap(isolated(doubt), width, "      ", "yellow")
 
 
-def _kept(found: Digest, codec: str) -> str:
+def kept_by(found: Digest, codec: str) -> str:
     """What a codec keeps of the data, in words."""
     row = next((row for grid in found.grids for row in grid.rows if row.codec == codec and row.timed), None)
     return "" if row is None else text.one_line(verdict_text.came_back(row.case), 200)
@@ -216,12 +220,19 @@ def _kept(found: Digest, codec: str) -> str:
 
 def _signed(lines: list[Line]) -> list[Line]:
     """Ratios with the sign of multiplication, and microseconds with theirs."""
-    return [
-        [(_MICRO.sub(" \xb5s", _RATIO.sub("\xd7", piece)), style) for piece, style in line] for line in lines
-    ]
+    return [[(signed(piece), style) for piece, style in line] for line in lines]
 
 
-def _ranked(found: Digest) -> list[str]:
+def signed(said: str) -> str:
+    r"""Returns words with the signs of multiplication and of microseconds.
+
+    >>> signed("5.2x smaller, 3.1 us") == "5.2\xd7 smaller, 3.1 \xb5s"
+    True
+    """
+    return _MICRO.sub(" \xb5s", _RATIO.sub("\xd7", said))
+
+
+def ranked(found: Digest) -> list[str]:
     """The measured codecs: by cost, those that qualify first."""
     figures, costs = mapping(found.verdict.get("figures")), mapping(found.verdict.get("cost_s"))
     timed = {row.codec for grid in found.grids for row in grid.rows if row.status in TIMED}
@@ -235,16 +246,16 @@ def _ranked(found: Digest) -> list[str]:
 
 def _drawn(found: Digest, *, every: bool) -> list[str]:
     """The codecs that are drawn: all, or the best with those that the answer speaks of."""
-    ranked = _ranked(found)
-    if every or len(ranked) <= _ROWS:
-        return ranked
+    known = ranked(found)
+    if every or len(known) <= _ROWS:
+        return known
     named = [
         mapping(found.verdict.get(name)).get("codec")
         for name in ("chosen", "fastest", "smallest", "source", "reference")
     ]
-    keep = [codec for codec in dict.fromkeys(named) if codec in ranked]
-    keep += [codec for codec in ranked if codec not in keep][: max(0, _ROWS - len(keep))]
-    return [codec for codec in ranked if codec in keep]
+    keep = [codec for codec in dict.fromkeys(named) if codec in known]
+    keep += [codec for codec in known if codec not in keep][: max(0, _ROWS - len(keep))]
+    return [codec for codec in known if codec in keep]
 
 
 def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
@@ -259,7 +270,7 @@ def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
     for codec in codecs:
         size, write_s, read_s = (number(figures[codec].get(key)) for key in ("bytes", "write_s", "read_s"))
         spent = (write_s or 0.0) + (read_s or 0.0) if message or not read_s else read_s
-        mark = _mark(found, codec, excluded.get(codec, ""))
+        mark = mark_of(found, codec, excluded.get(codec, ""))
         style = "bold green" if codec == best else "red" if mark else ""
         rows.append(Bar(text.visible(names[codec], 60), (size, spent), mark, style))
     size_unit, size_scale = _unit([row.values[0] for row in rows], _SIZES)
@@ -269,9 +280,9 @@ def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
     return bars.lines_of(heads, rows, width, labels)
 
 
-def _mark(found: Digest, codec: str, reason: str) -> str:
+def mark_of(found: Digest, codec: str, reason: str) -> str:
     """What speaks against a codec: what it changes, or why it was left out."""
-    kept = _kept(found, codec)
+    kept = kept_by(found, codec)
     if kept.startswith("changes"):
         return kept
     return text.one_line(reason, 120) if reason else ""
@@ -308,7 +319,7 @@ def _time(value: float | None, scale: float) -> str:
 
 def _others(found: Digest, width: int) -> list[Line]:
     """Each codec that was not measured, with the reason, a line each."""
-    drawn = set(_ranked(found))
+    drawn = set(ranked(found))
     rest = {
         str(one.get("codec")): str(one.get("reason") or "") for one in items(found.verdict.get("excluded"))
     }
@@ -355,5 +366,5 @@ def command(found: Digest, path: str = "") -> str:
         return "keep the file as it is"
     name = path or text.visible(data.get("name") or "data", 200)
     into = verdict_text.file_name(codec, PurePath(name).name)
-    more = " --allow-loss" if _kept(found, codec).startswith("changes") else ""
+    more = " --allow-loss" if kept_by(found, codec).startswith("changes") else ""
     return f"tare convert {shlex.quote(name)} {shlex.quote(into)} --codec {shlex.quote(codec)}{more}"

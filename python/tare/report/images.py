@@ -148,7 +148,7 @@ def _height(name: str, data: dict[str, list[dict[str, Any]]]) -> int:
     rows = max(1, len(first))
     if name == "growth":
         curves = Counter(row["panel"] for row in data["ends"])
-        tall = max(270, 82 + 12 * max(curves.values(), default=0))
+        tall = max(270, 82 + 17 * max(curves.values(), default=0))
         return math.ceil(len(curves) / min(2, max(1, len(curves)))) * tall + 10
     if name == "samples":
         return 50 + 36 * max(1, len({row["codec"] for row in data["samples"] if row["grid"] == 0}))

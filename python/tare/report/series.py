@@ -47,7 +47,7 @@ def growth_ends(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
         last = max(points, key=lambda point: point[0])
         k, end = number(entry.get("k")), mapping(entry.get("end"))
         steep, failed = bool(entry.get("superlinear")), end.get("status") in _FAILED
-        exponent = "" if k is None else f"k={k:.1f}{'!' if steep else ''} "
+        exponent = "" if k is None else f"{k:.1f}{'!' if steep else ''} "
         stop = f": {end['status']}" if failed else ""
         out.append(
             {

@@ -335,8 +335,13 @@ def full_mark(found: Digest) -> str:
     return f"full size: it may be {ends[0]} to {ends[1]} times the figure"
 
 
-def row_note(row: Row) -> str:
-    """What stands in place of a row's figures."""
+def row_note(row: Row, *, exponent: bool = True) -> str:
+    """What stands in place of a row's figures.
+
+    Args:
+        row: The row.
+        exponent: Whether the exponent of its growth is told.
+    """
     note = row.reason or str(row.case.get("note") or "")
     cause, held = parted(note)
     said = (
@@ -347,7 +352,7 @@ def row_note(row: Row) -> str:
     if row.status == "unproven" and row.write.t_ns is not None:
         return f"wrote in {text.duration(row.write.t_ns)}; {said}"
     if row.status in ("timeout", "killed", "error") and row.predicted_ns is not None:
-        grows = f", k={row.k:.1f}" if row.k is not None else ""
+        grows = f", k={row.k:.1f}" if row.k is not None and exponent else ""
         return f"predicted {text.duration(row.predicted_ns[0])}{grows}; {said}"
     return said
 

@@ -6,12 +6,14 @@ import base64
 import contextlib
 import gzip
 import hashlib
+import html
 import html.parser
 import json
 import os
 import re
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.capabilities import need_module
@@ -19,11 +21,15 @@ from support.planted_codecs import Planted
 from support.soak import scaled
 from support.synthetic_records import DOCUMENT, TABLE, synthetic_record
 
+from tare.codec.titles import title_of
 from tare.measure.derive import derive
-from tare.report.charts import CHARTS, chart_data, featured, link_of, spec, themes
-from tare.report.digest import digest
+from tare.measure.verdict.units import amount, duration
+from tare.report import terminal
+from tare.report.charts import CHARTS, chart_data, featured, link_of, spec, themes, verdict_of
+from tare.report.digest import PROFILES, digest
 from tare.report.html import render, snippets
-from tare.report.html.markup import breakable
+
+VECTORS = Path(__file__).resolve().parents[3] / "vectors"
 
 
 @pytest.fixture(scope="module")
@@ -121,11 +127,110 @@ def test_ids_are_unique_and_every_reference_has_its_target(page):
     assert set(outline.inputs) <= set(outline.labels)
 
 
-def test_every_verdict_is_in_the_html(record, page):
-    """Without scripts the sentence of each profile can be read."""
-    for verdict in record["derived"]["profiles"].values():
-        if verdict["route"]:
-            assert f'<code class="route">{breakable(verdict["route"])}</code>' in page
+def test_every_answer_is_in_the_html(record, page):
+    """Without scripts the sentence of each use can be read, in human names."""
+    heads = [html.unescape(head) for head in re.findall(r"<h1>(.*?)</h1>", page)]
+    found = digest(record)
+    answers = [verdict for verdict in (verdict_of(found, name) for name in PROFILES) if verdict.get("codec")]
+    assert len(answers) == len(heads) >= 4
+    for verdict, head in zip(answers, heads, strict=True):
+        assert head.startswith((f"Use {title_of(verdict['codec'])}", "Keep the CSV you have"))
+
+
+def test_only_uses_with_an_answer_have_a_button(record, page):
+    """Reading parts was not measured, so it is not offered."""
+    without = {name for name in PROFILES if not verdict_of(digest(record), name).get("codec")}
+    assert "random" in without
+    assert set(PROFILES) - without == set(re.findall(r'name="profile" id="p-(\w+)"', page))
+
+
+def visible(page):
+    """What is read of a page: no style, no script, no data."""
+    body = page[page.index("<body") : page.index('<script type="application/json"')]
+    return html.unescape(re.sub(r"<[^>]+>", " ", body))
+
+
+PRIVATE = re.compile(
+    r"P\(best\)|\btie\b|\btied\b|\bbase\b|\bk\b|\bk=|\bscreened\b|too noisy|time/base|0\.\d+x\b"
+)
+
+
+@pytest.mark.parametrize("kind", ["table", "document"])
+@pytest.mark.parametrize("partial", [None, 0.2])
+def test_no_private_word_is_on_the_page(kind, partial):
+    """The page is for people who never heard of the statistics behind it."""
+    shown = visible(render(synthetic_record(kind, media=("memory", "file", "tcp"), partial=partial)))
+    assert [] == [shown[max(0, one.start() - 60) : one.end() + 20] for one in PRIVATE.finditer(shown)]
+
+
+@pytest.mark.parametrize(
+    "stored", sorted((VECTORS / "report").glob("*/record.tare.json")), ids=lambda path: path.parent.name
+)
+def test_no_private_word_is_on_the_page_of_a_stored_record(stored):
+    """Also where a record's verdicts were written by an older version."""
+    shown = visible(render(json.loads(stored.read_text("utf-8"))))
+    assert [] == [shown[max(0, one.start() - 60) : one.end() + 20] for one in PRIVATE.finditer(shown)]
+
+
+@pytest.mark.parametrize("partial", [None, 0.2])
+def test_a_codec_has_one_figure_everywhere(partial):
+    """The card, the bar and the terminal say the same size and times of the recommended codec."""
+    record = synthetic_record("table", media=("file",), partial=partial)
+    page = render(record)
+    chosen = record["derived"]["headline"]["chosen"]
+    size, write, read = amount(chosen["bytes"]), duration(chosen["write_s"]), duration(chosen["read_s"])
+    own = page[page.index('class="verdict v-cache"') :]
+    card = own[own.index('<article class="card first">') :].partition("</article>")[0]
+    assert [size, write, read] == [
+        one.replace(" \xb5s", " us") for one in re.findall(r"<dd>(.*?)</dd>", card)
+    ]
+    (row,) = re.findall(rf'<tr data-codec="{re.escape(chosen["codec"])}" data-of.*?(?=<tr|</tbody>)', page)[
+        :1
+    ]
+    assert [size, read, write] == [
+        text_of(one).replace(" \xb5s", " us") for one in re.findall(r"<data.*?</data>", row)
+    ]
+    line = next(line for line in terminal.render(record).splitlines() if line.startswith("  Use "))
+    assert all(said in line for said in (size, f"write {write}", f"read {read}"))
+
+
+def test_the_ranked_bars_hold_all_that_was_measured(record, page):
+    """Each measured codec has a row with its human name, its id and what it changes; no other has one."""
+    tables = re.findall(r"<table class=\"?rank-table\"?>.*?</table>", page)
+    assert tables
+    measured = {row.codec for grid in digest(record).grids for row in grid.rows if row.timed}
+    named = set()
+    for table in tables:
+        rows = re.findall(r'<tr data-codec="(.*?)" data-of.*?(?=<tr|</tbody>)', table)
+        assert len(rows) == len(set(rows))
+        named |= set(map(html.unescape, rows))
+    assert measured == named
+    (lossy,) = re.findall(r'<tr data-codec="csv:pandas" data-of.*?(?=<tr|</tbody>)', tables[0])
+    assert "changes time_hour" in text_of(lossy)
+    assert ">CSV (pandas)<" in lossy
+
+
+def test_the_longest_bar_leaves_room_for_the_others():
+    """A codec that is hundreds of times slower is cut, and marked as such."""
+    slow = replace(TABLE[0], codec="yaml:x", encode_ms=50_000, decode_ms=50_000)
+    page = render(synthetic_record("table", planted=(*TABLE[:4], slow), growth=False, media=("file",)))
+    (row,) = re.findall(r'<tr data-codec="yaml:x" data-of.*?(?=<tr|</tbody>)', page)
+    assert 2 == row.count('<i class=cut style="width:100%">')
+
+
+def test_the_host_is_not_on_the_page(record):
+    """A report is passed on; whose machine it was is nobody's business."""
+    record = {**record, "machine": {**record["machine"], "host": "3ca30cbe896a5048"}}
+    assert "3ca30cbe896a5048" not in render(record)
+
+
+def test_the_commands_have_the_users_own_path(record):
+    """As typed on the command line, and the name of the data in a report of a stored record."""
+    page = html.unescape(render(record, path="in/my orders.csv"))
+    assert "tare convert 'in/my orders.csv' " in page
+    assert 'data = read("in/my orders.csv")' in page
+    assert 'data = read("flights.csv")' in html.unescape(render(record))
+    assert "/home/somebody" not in render(record, path="/home/somebody/orders.csv")
 
 
 def test_every_chart_has_its_numbers_and_a_description(page):
@@ -207,18 +312,17 @@ def test_tiny_data_has_no_copies():
     assert 2 * len(TINY) * 2 == numbers.count("too small to tell")
 
 
-def test_codecs_without_a_figure_share_their_reason():
-    """Codecs that failed for one reason share a row; a screened one has its own, with its size and prediction."""
+def test_codecs_without_a_result_share_their_reason():
+    """Codecs that failed for one reason share a row, folded; one that was tried briefly is among the bars, marked."""
     failed = [replace(TABLE[0], codec=f"yaml:{name}", status="timeout", reason="too slow") for name in "ab"]
     beaten = replace(TABLE[0], codec="csv:x", status="screened", reason="beaten")
     page = render(synthetic_record("table", planted=(*TABLE[:3], *failed, beaten), growth=False))
-    shared, both = (
-        [text_of(row.replace("<t", " <t")).split() for row in part.split("<tr")[2:]]
-        for part in re.findall(r"<table class=others>.*?</table>", page)
-    )
-    assert [["2", "codecs", "timeout", "too", "slowyaml:a", "yaml:b"]] == [row[-6:] for row in shared]
-    assert 2 == len(both)
-    assert {"csv:x", "screened", "about", "beaten"} <= set(both[0])
+    (rest,) = re.findall(r'<details class="rest">.*?</details>', page)
+    row, *_ = [text_of("<tr" + row.replace("<t", " <t")).split() for row in rest.split("<tr")[2:]]
+    assert ["YAML", "(a)", "YAML", "(b)", "timeout", "too", "slow"] == row
+    (guess,) = set(re.findall(r'<tr data-codec="csv:x" class=guessed>.*?(?=<tr|</tbody>)', page))
+    assert {"predicted", "about", "part"} <= set(text_of(guess.replace("<", " <")).split())
+    assert 'title="beaten"' in guess
 
 
 def test_only_sections_of_the_page_are_linked():
@@ -278,6 +382,17 @@ def test_the_code_that_runs_a_route_runs_as_written(kind, route, runs_code, tmp_
         _send(receiver, sender, names)
 
 
+def test_the_code_for_the_users_own_file_runs_as_written(tmp_path, monkeypatch):
+    """It reads the file, writes what was recommended, and reads that again."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my orders.csv").write_text("x,y\n1,a\n2,b\n")
+    names = {}
+    code = snippets.runnable("parquet:pyarrow@file", "table", runs_code=False, path="my orders.csv")
+    exec(code, names)
+    assert (tmp_path / "my orders.parquet").exists()
+    assert {"x": [1, 2], "y": ["a", "b"]} == names["data"].to_pydict()
+
+
 def _send(receiver, sender, names):
     """Run both programs; the sender tries again until the receiver waits."""
     port = str(10_000 + os.getpid() % 20_000)  # of this process alone: others get theirs from 32,768 on
@@ -303,7 +418,7 @@ def test_an_id_of_a_foreign_record_stays_a_string():
 
 def test_the_page_has_the_snippets_of_its_verdicts(page):
     """Of the table's uses: one reads and writes a file."""
-    assert "route.write(data, &quot;data." in page
+    assert "route.write(data, &quot;flights." in page
     assert "route.send(data, connection)\ndata = route.receive" not in page
 
 
@@ -312,6 +427,9 @@ def test_the_probe_matrix_marks_what_is_recommended():
     shown = render(synthetic_record("document", media=("memory",)))
     part = shown.partition('<section id="fidelity"')[2].partition("</section>")[0]
     assert "json:orjson+zstd:3 is the column json:orjson." in text_of(part)
-    heads = [text_of(head) for head in re.findall(r"<th[^>]*tilted[^>]*>(.*?)(?=<th|</tr>)", part)]
-    (marked,) = [head for head in heads if "message" in head]
-    assert marked.startswith("json:orjsonfor ")
+    heads = [text_of(head) for head in re.findall(r"<th[^>]*tilted[^>]*>(.*?)(?=<th|</tr>|</thead>)", part)]
+    marked = [head.removesuffix(" \u2605") for head in heads if head.endswith("\u2605")]
+    assert "json:orjson" in marked
+    told = re.search(r"recommended: (.*?)\.</p>", part)
+    assert re.search(r"json:orjson for [a-z, ]*message", text_of(told.group(1)))
+    assert {one.split(" for ")[0] for one in text_of(told.group(1)).split("; ")} >= set(marked)

@@ -228,10 +228,10 @@ def test_a_notebook_shows_the_verdict_and_the_table() -> None:
     shown = Result(made)._repr_html_()
     assert "<script" not in shown
     assert "http" not in shown
-    assert "Use Arrow / Feather, uncompressed (<code>arrow:<wbr>pyarrow<wbr>@file</code>)" in shown
+    assert "<b>Use Arrow / Feather, uncompressed" in shown
     assert "parquet:<wbr>pyarrow" in shown
-    assert 1 == shown.count("<table>")
-    assert "yaml" not in shown.partition("<table>")[2]  # without a figure: the report has it
+    assert 1 == shown.count("<table")
+    assert "yaml" not in shown.partition("<table")[2]  # without a figure: the report has it
     assert len(shown) < 10_000
 
 

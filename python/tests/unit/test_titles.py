@@ -45,6 +45,7 @@ def test_ids_of_plans_have_names_without_the_grammar(id):
         ("parquet:pyarrow,compression=zstd", "Parquet (zstd)"),
         ("parquet:duckdb,compression=zstd", "Parquet (zstd, DuckDB)"),
         ("parquet:polars", "Parquet (zstd, polars)"),
+        ("parquet:polars,level=9", "Parquet (zstd 9, polars)"),
         ("orc:pyarrow,compression=zstd", "ORC (zstd)"),
         ("csv:pyarrow", "CSV"),
         ("csv:pyarrow+zstd:3", "CSV + zstd"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.codec.ids import split_id
 from tare.codec.titles import title_of
+from tare.errors import UsageError
 from tare.fidelity.comparison import column_of
 from tare.measure.analysis.extrapolate import OPERATIONS
 from tare.measure.verdict.units import amount, duration, noise_floor, percent, rate, size, times
@@ -302,10 +303,15 @@ def file_name(codec: str, source: str) -> str:
 
     >>> file_name("parquet:polars", "flights.csv.gz"), file_name("csv:pyarrow+zstd:3", "flights.csv")
     ('flights.parquet', 'flights.csv.zst')
+    >>> file_name("not an id", "flights.csv")
+    'flights.bin'
     """
     from tare import formats
 
-    id, _, _, compressor = split_id(codec)
+    try:
+        id, _, _, compressor = split_id(codec)
+    except UsageError:  # The id of a foreign record.
+        id, compressor = "bin", None
     known = {format.id: format for format in formats.FORMATS}
     endings = known[id].extensions if id in known else ()
     ending = endings[0] if endings else f".{id}"

@@ -16,20 +16,23 @@ __all__ = ["fragment", "render"]
 _CELL = (
     ".tare-result .unseen{display:none}.tare-result td,.tare-result th{text-align:right;padding:.1em .5em}"
     ".tare-result td:not(.t){white-space:nowrap}.tare-result .t,.tare-result p{text-align:left}.tare-result .soft,.tare-result small{opacity:.7;font-weight:400}"
+    ".tare-result .cards{display:flex;flex-wrap:wrap;gap:1em 2.5em}.tare-result .cards h2{font-size:1em;margin:0}.tare-result dl{display:flex;gap:1em;margin:0}"
+    ".tare-result dd{margin:0;font-weight:600}.tare-result .c,.tare-result .id{display:block}.tare-result .b{display:none}"
     ".tare-result h3{margin:.6em 0 .2em;font-size:1em}.tare-result .scroll{overflow-x:auto}"
 )
 
 
-def render(result: Any, *, profile: str | None = None) -> str:
+def render(result: Any, *, profile: str | None = None, path: str = "") -> str:
     """Lay a Result out as one HTML document.
 
     Args:
         result: A Result, or a record as a dict.
-        profile: Profile shown first; the record's headline by default.
+        profile: Use shown first; the record's own by default.
+        path: The user's own file, for the commands; the name of the data by default.
     """
     from tare.report.html.page import page
 
-    return page(result, profile=profile)
+    return page(result, profile=profile, path=path)
 
 
 def fragment(result: Any, *, profile: str | None = None) -> str:
@@ -39,19 +42,25 @@ def fragment(result: Any, *, profile: str | None = None) -> str:
         result: A Result, or a record as a dict.
         profile: Profile of the verdict; the record's headline by default.
     """
-    from tare.report import words
+    from tare.report import answer, words
     from tare.report.charts import featured
     from tare.report.digest import digest
+    from tare.report.html.hero import cards, heading
     from tare.report.html.markup import esc, inline_code
-    from tare.report.html.tables import comparison
+    from tare.report.html.ranking import bars
 
     found = digest(result, profile=profile)
-    said = words.headline(found)
     slots = {name: place for place, name in enumerate(featured(found))}
-    lines = [esc(words.dataset_line(found)), f"<b>{inline_code(said['sentence'] or 'No verdict yet.')}</b>"]
-    lines += [esc(line) for line in (words.partial_line(found),) if line]
-    table = comparison(found, 0, slots, others=False) if found.grids else ""
+    lines = [esc(words.dataset_line(found)), f"<b>{esc(heading(found), 400)}</b>"]
+    if not found.verdict.get("codec"):
+        lines.append(inline_code(words.headline(found)["sentence"]))
+    lines += [
+        esc(answer.signed(line), 600)
+        for line in (str(found.verdict.get("doubt") or ""), words.partial_line(found))
+        if line
+    ]
+    shown = cards(found, slots) + bars(found, slots) if found.verdict.get("codec") else ""
     return (
         f'<div class="tare-result"><style>{_CELL}</style>'
-        f"{''.join(f'<p>{line}</p>' for line in lines)}{table}</div>"
+        f"{''.join(f'<p>{line}</p>' for line in lines if line)}{shown}</div>"
     )

@@ -14,6 +14,7 @@ __all__ = ["SIGNS", "cell_details", "exchange", "matrix", "own_data"]
 
 # Verdict -> the sign in a cell; the word beside it is read aloud and shown in the legend.
 SIGNS = {"same": "\u2713", "type": "\u2248", "lossy": "\u2717", "refused": "!", "hook": "h", "n/a": "\u2013"}
+_STAR = "\u2605"
 _BUDGET = 56_000
 _WORST = ("lossy", "refused", "hook", "type", "n/a", "same")
 
@@ -56,7 +57,7 @@ def matrix(found: Digest, slots: dict[str, int]) -> str:
         )
     if not out:
         return '<p class="soft">No probes were run.</p>'
-    return _legend() + _compressed(found) + "".join(out)
+    return _legend() + _recommended(found) + _compressed(found) + "".join(out)
 
 
 def _plain(codec_id: str) -> str:
@@ -74,7 +75,15 @@ def _uses(found: Digest) -> dict[str, list[str]]:
 
 
 def _chosen(uses: list[str] | None) -> str:
-    return f'<small class="chosen">for {esc(", ".join(uses))}</small>' if uses else ""
+    return f' <b class="star" title="recommended: {esc(", ".join(uses))}">{_STAR}</b>' if uses else ""
+
+
+def _recommended(found: Digest) -> str:
+    """Which columns are of recommended codecs, and for which uses."""
+    told = [
+        f"<code>{breakable(name)}</code> for {esc(', '.join(uses))}" for name, uses in _uses(found).items()
+    ]
+    return f'<p class="soft"><b class="star">{_STAR}</b> recommended: {"; ".join(told)}.</p>' if told else ""
 
 
 def _compressed(found: Digest) -> str:

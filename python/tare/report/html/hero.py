@@ -1,145 +1,250 @@
-"""The top of the page: the verdict of every profile, switched without scripts."""
+"""The top of the page: the answer for every use, switched without scripts."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from tare.report import text, words
+from tare.codec.titles import titles_of
+from tare.measure.verdict import text as verdict_text
+from tare.report import answer, text, words
 from tare.report.charts import verdict_of
-from tare.report.digest import PROFILES, Digest, Grid, Row
-from tare.report.html.markup import breakable, codec, details, esc, inline_code
+from tare.report.digest import PROFILES, Digest, items, mapping
+from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
 
-__all__ = ["hero"]
+__all__ = ["cards", "heading", "hero", "of_use", "uses"]
+
+# Confidence of a verdict -> the words on its chip.
+_SURE = {"clear": "clear", "close": "close", "can't tell": "can't tell for sure"}
 
 
-def hero(found: Digest, slots: dict[str, int]) -> str:
-    """The data in a line, the profile switch, and one verdict per profile."""
-    names = [name for name in PROFILES if verdict_of(found, name)] or [found.profile]
-    chosen = found.profile if found.profile in names else names[0]
+def uses(found: Digest) -> list[str]:
+    """Returns the uses that have an answer, and the one that was asked for."""
+    return [name for name in PROFILES if verdict_of(found, name).get("codec") or name == found.profile] or [
+        found.profile
+    ]
+
+
+def of_use(found: Digest, name: str) -> Digest:
+    """Returns the record as it is for another use."""
+    if name == found.profile:
+        return found
+    return replace(found, profile=name, verdict=verdict_of(found, name))
+
+
+def hero(found: Digest, slots: dict[str, int], *, path: str = "") -> str:
+    """Returns the data in a line, the switch of the uses, and the answer for each of them.
+
+    Args:
+        found: The record.
+        slots: Codec -> its colour.
+        path: The user's own file, for the commands; the name of the data by default.
+    """
+    names = uses(found)
     switches = "".join(
-        f'<input type="radio" name="profile" id="p-{name}" value="{name}"{" checked" if name == chosen else ""}>'
+        f'<input type="radio" name="profile" id="p-{name}" value="{name}"{" checked" if name == found.profile else ""}>'
         f'<label for="p-{name}">{name}</label>'
         for name in names
     )
-    verdicts = "".join(_verdict(found, name, slots) for name in names)
-    notices = "".join(f'<p class="notice">{esc(said)}</p>' for said in _notices(found) if said)
-    return (
-        f'<section class="hero" id="verdict" aria-label="Verdict"><p class="data">{_data(found)}</p>{notices}'
-        f'<fieldset class="switch profiles"><legend>Used as</legend>{switches}</fieldset>'
-        f'<div class="verdicts">{verdicts}</div></section>'
-    )
-
-
-def _data(found: Digest) -> str:
-    parts = words.dataset_line(found).split("  ")
-    return f"<b><bdi>{esc(parts[0])}</bdi></b>" + "".join(f"<span>{esc(part)}</span>" for part in parts[1:])
-
-
-def _notices(found: Digest) -> list[str]:
+    answers = "".join(_answer(of_use(found, name), slots, path) for name in names)
     imported = (
-        f"Figures of {text.visible(found.imported, 60)}, imported, not measured here."
+        f'<p class="notice">Figures of {esc(text.visible(found.imported, 60))}, imported, not measured here.</p>'
         if found.imported
         else ""
     )
-    partial = words.partial_line(found)
-    return [
-        imported,
-        partial[:1].upper() + partial[1:] + "." if partial else "",
-        "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else "",
-    ]
+    return (
+        f'<section class="hero" id="verdict" aria-label="Answer"><p class="data">{_data(found)}</p>{imported}'
+        f'<fieldset class="switch profiles"><legend>Used as</legend>{switches}</fieldset>'
+        f'<div class="verdicts">{answers}</div></section>'
+    )
 
 
-def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
-    said, verdict = words.headline(found, name), verdict_of(found, name)
-    about = PROFILES.get(name, {}).get("about", "")
-    row, grid = _winner(found, verdict)
-    if said["empty"]:
-        body = '<h1>No verdict yet.</h1><p class="say">Nothing was measured that could be recommended.</p>'
-    elif said["route"]:
-        doubt = said["confidence"] if said["confidence"] not in ("", "clear") else ""
-        badges = f'<span class="badge warn">{esc(doubt)}</span> ' if doubt else ""
-        badges += '<span class="badge bad">unsafe to read from others</span>' if said["runs_code"] else ""
-        body = (
-            f'<h1>Use {esc(said["title"])}</h1><p><code class="route">{breakable(said["route"])}</code> {badges}</p>'
-            f'<p class="say">{inline_code(_sentence(said))}</p>{_caveat(found, said)}{_idle(said)}'
-            f"{_figures(found, row, grid)}"
+def heading(found: Digest) -> str:
+    """Returns the answer as one sentence: what to use, and what is gained."""
+    verdict = found.verdict
+    if not verdict:
+        return "No answer yet: nothing was measured."
+    if not verdict.get("codec"):
+        return f"No codec fits {text.visible(found.profile, 20)}."
+    title = text.visible(_titles(found)[str(verdict["codec"])], 100)
+    gained = text.one_line(verdict.get("beside") or "", 200)
+    if gained.startswith("the "):
+        return f"Keep {gained}: {title}."
+    return answer.signed(f"Use {title}{f': {gained}' if gained else ''}.")
+
+
+def _titles(found: Digest) -> dict[str, str]:
+    return titles_of([*found.codecs, *(str(one["codec"]) for one in _routes(found).values())])
+
+
+def _routes(found: Digest) -> dict[str, dict[str, Any]]:
+    """Label -> figures of what to use, what is fastest and what is smallest; those of one codec share a label."""
+    verdict = found.verdict
+    message = verdict.get("profile") == "message"
+    labels: dict[str, list[str]] = {}
+    figures: dict[str, dict[str, Any]] = {}
+    fast = "Fastest" if message else "Fastest to read"
+    for label, key in (("Use", "chosen"), (fast, "fastest"), ("Smallest", "smallest")):
+        one = mapping(verdict.get(key))
+        if one.get("codec"):
+            labels.setdefault(str(one["codec"]), []).append(label if label == "Use" else label.lower())
+            figures[str(one["codec"])] = one
+    out = {}
+    for name, said in labels.items():
+        label = (
+            f"{said[0]}, also the {' and the '.join(said[1:])}"
+            if said[0] == "Use" and said[1:]
+            else " and ".join(said)
         )
+        out[label[:1].upper() + label[1:]] = figures[name]
+    return out
+
+
+def cards(found: Digest, slots: dict[str, int]) -> str:
+    """Returns the three routes as cards: size, times, and how they compare with the file that the user has."""
+    titles = _titles(found)
+    shown = []
+    for place, (label, one) in enumerate(_routes(found).items()):
+        name = str(one["codec"])
+        size, *told = answer.cells(found, one)
+        figures = [(size, "size"), *(_figure(cell) for cell in told if cell)]
+        cells = "".join(
+            f"<div><dt>{esc(what)}</dt><dd>{esc(answer.signed(value))}</dd></div>" for value, what in figures
+        )
+        kept = answer.kept_by(found, name)
+        lost = " lost" if kept.startswith("changes") else ""
+        against = _against(found, one)
+        shown.append(
+            f'<article class="card{" first" if place == 0 else ""}"><h2>{esc(label)}</h2>'
+            f'<p class="name"><b>{esc(titles[name], 100)}</b>{codec(name, slots.get(name, 99))}</p><dl>{cells}</dl>'
+            + (f'<p class="gain">{esc(answer.signed(against))}</p>' if against else "")
+            + (f'<p class="kept{lost}">{esc(kept[:1].upper() + kept[1:], 200)}</p>' if kept else "")
+            + "</article>"
+        )
+    return f'<div class="cards">{"".join(shown)}</div>' if shown else ""
+
+
+def _figure(cell: str) -> tuple[str, str]:
+    """Splits ``write 65 ms`` and ``65 ms from end to end`` into the value and what it is of."""
+    if cell.endswith(" from end to end"):
+        return cell.removesuffix(" from end to end"), "end to end"
+    what, _, value = cell.partition(" ")
+    return value, what
+
+
+def _against(found: Digest, one: dict[str, Any]) -> str:
+    """How a codec compares with the file that the user has, where that has a size, else with the usual codec."""
+    have, usual = mapping(found.verdict.get("source")), mapping(found.verdict.get("reference"))
+    message = found.verdict.get("profile") == "message"
+    if have.get("format") and not message:
+        if one.get("codec") == have.get("codec"):
+            return "the format you have"
+        name = (
+            f"{'compressed ' * bool(have.get('compressed'))}{verdict_text.format_name(str(have['format']))}"
+        )
+        said = verdict_text.against(one, have, ("write", "read"))
+        return f"{said} than the {name} you have" if said else ""
+    if usual and usual.get("codec") != one.get("codec"):
+        said = verdict_text.against(one, usual, ("write", "read"))
+        return f"{said} than {_title(found, str(usual['codec']))}" if said else ""
+    return ""
+
+
+def _title(found: Digest, name: str) -> str:
+    return titles_of([*found.codecs, name])[name]
+
+
+def _data(found: Digest) -> str:
+    name = text.visible(found.dataset.get("name") or "data", 60)
+    told = answer.parts_of(found)[:-1]  # The use has a switch of its own.
+    return f"<b><bdi>{esc(name)}</bdi></b>" + "".join(f"<span>{esc(part)}</span>" for part in told)
+
+
+def _answer(found: Digest, slots: dict[str, int], path: str) -> str:
+    said, name = words.headline(found), found.profile
+    about = PROFILES.get(name, {}).get("about", "")
+    body = f"<h1>{esc(heading(found), 400)}</h1>"
+    if said["route"]:
+        body += f"{_surety(found, said)}{cards(found, slots)}"
     else:
-        body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
-    changes = "".join(f"<li>{esc(change)}</li>" for change in words.flips(found, name))
+        why = said["sentence"] or "Nothing was measured that could be recommended."
+        body += f'<p class="say">{inline_code(_plain(why))}</p>{_surety(found, said)}'
+    changes = "".join(f"<li>{esc(change)}</li>" for change in _flips(found))
     flips = (
         f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
     )
-    run = ""
-    if said["route"] and not found.imported:
-        run = _run(said["route"], str(found.dataset.get("kind") or ""), runs_code=said["runs_code"])
-    transfer = "".join(
-        f'<p class="soft">{esc(line)}</p>' for line in (said["transfer"], words.link_line(found)) if line
-    )
+    run = _run(found, said, path) if said["route"] and not found.imported else ""
     return (
         f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
-        f'{body}{transfer}<div class="aside">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>'
+        f'{body}<div class="aside">{run}{flips}</div>{_why(said)}</div>'
     )
 
 
-def _caveat(found: Digest, said: dict[str, Any]) -> str:
-    line = words.provisional_line(found, said)
-    return f'<p class="notice">{inline_code(line)}</p>' if line else ""
+def _flips(found: Digest) -> list[str]:
+    """What would change the choice, with human names."""
+    out = []
+    for change, flip in zip(
+        words.flips(found), filter(_told, items(found.verdict.get("flips"))), strict=True
+    ):
+        name = text.visible(flip.get("codec") or "", 200)
+        out.append(
+            f"{change.removesuffix(name)}{_title(found, name)}" if name and change.endswith(name) else change
+        )
+    return out
 
 
-def _idle(said: dict[str, Any]) -> str:
-    line = words.idle_line(said)
-    return f'<p class="notice">{esc(line, 600)}</p>' if line else ""
+def _told(flip: Any) -> bool:
+    return isinstance(flip, dict) and bool(flip.get("text"))
 
 
-def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | None]:
-    for grid in found.grids:
-        for row in grid.rows:
-            if row.key == verdict.get("key"):
-                return row, grid
-    return None, None
+def _plain(said: str) -> str:
+    said = said.removeprefix("Provisional: ")
+    return said[:1].upper() + said[1:]
 
 
-def _sentence(said: dict[str, Any]) -> str:
-    # The heading has said "Use ...": the sentence goes on from there.
-    lead, colon, rest = str(said["sentence"]).partition(f"(`{said['route']}`): ")
-    return rest[:1].upper() + rest[1:] if colon else lead
+def _surety(found: Digest, said: dict[str, Any]) -> str:
+    """How sure the answer is: one chip, which opens to all that speaks against it."""
+    doubts = [line for line in _doubts(found, said) if line]
+    level = str(said["confidence"])
+    danger = ' <span class="badge bad">unsafe to read from others</span>' if said["runs_code"] else ""
+    css = "good" if level == "clear" else "warn"
+    if not doubts:
+        chip = f'<span class="badge {css}">{esc(_SURE[level])}</span>' if level in _SURE else ""
+        return f'<p class="sure">{chip}{danger}</p>' if chip or danger else ""
+    word = _SURE.get(level, "not all was measured")
+    listed = "".join(f"<li>{inline_code(answer.signed(line))}</li>" for line in doubts)
+    return (
+        f'<details class="sure"><summary><span class="badge {css}">{esc(word)}</span> <span class="more">why</span>'
+        f"{danger}</summary><ul>{listed}</ul></details>"
+    )
 
 
-def _on(found: Digest) -> str:
-    """What part of the data measured figures are of; empty for all of it."""
-    return "" if found.partial is None else f" on {text.percent(found.partial)} of the data"
-
-
-def _figures(found: Digest, row: Row | None, grid: Grid | None) -> str:
-    if row is None or grid is None:
-        return ""
-    on = _on(found)
-    tiles = [
-        (text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns), f"one {grid.ops[0]}{on}"),
-        (text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns), f"one {grid.ops[1]}{on}"),
-        (
-            text.size(row.bytes),
-            f"{text.percent(row.size_share)} of the size in memory{on}"
-            if row.size_share is not None
-            else f"encoded{on}",
-        ),
-        (row.kept, "columns came back" if "/" in row.kept else "of the values came back")
-        if row.kept
-        else ("", ""),
+def _doubts(found: Digest, said: dict[str, Any]) -> list[str]:
+    partial = words.partial_line(found)
+    return [
+        text.one_line(found.verdict.get("doubt") or "", 600),
+        "The data is so small that no choice can be felt." if said["small"] else "",
+        "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else "",
+        partial[:1].upper() + partial[1:] + "." if partial else "",
+        words.provisional_line(found, said),
+        words.idle_line(said),
+        said["transfer"],
+        words.link_line(found),
     ]
-    cells = "".join(
-        f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>"
-        for value, label in tiles
-        if value not in ("", "-")
-    )
-    return f'<dl class="tiles">{cells}</dl>'
 
 
-def _run(route: str, kind: str, *, runs_code: bool) -> str:
+def _run(found: Digest, said: dict[str, Any], path: str) -> str:
+    route, kind, runs_code = said["route"], str(found.dataset.get("kind") or ""), said["runs_code"]
+    have = mapping(found.verdict.get("source"))
+    done = answer.command(found, path)
+    name = path or (text.visible(found.dataset.get("name") or "", 200) if have.get("format") else "")
+    out = "<h2>Run it</h2>"
+    if done.startswith("tare convert"):
+        out += _code(done, "Command that converts the file")
+    own = name if found.verdict.get("profile") != "message" else ""
+    out += _code(runnable(route, kind, runs_code=runs_code, path=own), "Python code that runs the route")
     receiver, sender = connected(route, runs_code=runs_code)
-    out = f"<h2>Run it</h2>{_code(runnable(route, kind, runs_code=runs_code), 'Python code that runs the route')}"
     if receiver:
         both = (
             f"<p>One program waits for the data:</p>{_code(receiver, 'Python code that receives')}"
@@ -155,60 +260,7 @@ def _code(code: str, label: str) -> str:
     return f'<pre tabindex="0" aria-label="{esc(label)}"><code>{shown}</code></pre>'
 
 
-def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
-    """Who costs least on each medium that was measured, for this profile's writes and reads."""
-    weights = found.weights(name)
-    removed = {
-        str(entry.get("codec"))
-        for entry in verdict_of(found, name).get("excluded") or []
-        if isinstance(entry, dict)
-    }
-    items = []
-    for place, grid in enumerate(found.grids):
-        costs = sorted(
-            (_spent(grid, row, weights), row.codec)
-            for row in grid.rows
-            if row.timed
-            and row.status == "ok"
-            and row.codec not in removed
-            and _spent(grid, row, weights) > 0
-        )
-        if not costs:
-            continue
-        first = f"{codec(costs[0][1], slots.get(costs[0][1], 99))} {esc(text.duration(costs[0][0]))}"
-        second = (
-            f", then {codec(costs[1][1], slots.get(costs[1][1], 99))} {esc(text.duration(costs[1][0]))}"
-            if len(costs) > 1
-            else ""
-        )
-        items.append(f'<li data-grid="{place}"><b>{esc(grid.title)}</b>: {first}{second}</li>')
-    if not items:
-        return ""
-    uses = f"{weights['w']:g} write{'s' if weights['w'] != 1 else ''} and {weights['r']:g} read{'s' if weights['r'] != 1 else ''}"
-    return (
-        f'<div class="media"><p>Least time for {esc(uses)}, as measured on each medium{_on(found)}:</p>'
-        f"<ul>{''.join(items)}</ul></div>"
-    )
-
-
-def _spent(grid: Grid, row: Row, weights: dict[str, Any]) -> float:
-    """Time of the profile's writes and reads on a medium; over a stream each read is a span; 0 when unknown."""
-    if grid.ops[0] == "send":
-        return float(weights["r"] * (row.total.t_ns or 0))
-    if row.write.t_ns is None or row.read.t_ns is None:
-        return 0.0
-    return float(weights["w"] * row.write.t_ns + weights["r"] * row.read.t_ns)
-
-
 def _why(said: dict[str, Any]) -> str:
-    reasons = "".join(f"<li>{inline_code(reason)}</li>" for reason in said["reasons"])
-    grouped: dict[str, list[str]] = {}
-    for name, reason in said["excluded"]:
-        grouped.setdefault(reason, []).append(name)
-    removed = "".join(
-        f"<li>{', '.join(f'<code>{breakable(name)}</code>' for name in names)}: {inline_code(reason)}</li>"
-        for reason, names in grouped.items()
-    )
-    out = f"<ul>{reasons}</ul>" if reasons else ""
-    out += f"<h3>Left out</h3><ul>{removed}</ul>" if removed else ""
-    return details("Why, and what was left out", out, css="why") if out else ""
+    told = [reason for reason in said["reasons"] if not reason.startswith("provisional: ")]
+    reasons = "".join(f"<li>{inline_code(answer.signed(reason))}</li>" for reason in told)
+    return details("Why", f"<ul>{reasons}</ul>", css="why") if reasons else ""

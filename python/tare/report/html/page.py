@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from importlib import resources
+from pathlib import PurePath
 from typing import Any
 
 from tare.report import text, words
@@ -24,21 +25,29 @@ from tare.report.charts import (
 from tare.report.digest import PROFILES, Digest, digest, mapping, number
 from tare.report.html.fidelity import cell_details, exchange, matrix, own_data
 from tare.report.html.hero import hero
-from tare.report.html.markup import breakable, codec, details, esc, json_block, scroll_table
+from tare.report.html.markup import codec, details, esc, json_block, scroll_table
+from tare.report.html.ranking import ranking
 from tare.report.html.tables import comparison, data_table
 
 __all__ = ["page"]
 
-_NUMBERED = ("bandwidth", "pareto", "growth", "times", "memory")
+# What the charts show, where the captions of published pages use words that a reader of this one has not met.
+_PLAIN = {
+    "growth": CHARTS["growth"][1].replace("with k, the exponent", "with its exponent"),
+    "noise": CHARTS["noise"][1].replace("The base codec", "One codec"),
+}
 
 
-def page(result: Any, *, profile: str | None = None) -> str:
+def page(result: Any, *, profile: str | None = None, path: str = "") -> str:
     """Write the whole document.
 
     Args:
         result: A Result, or a record as a dict.
-        profile: Profile shown first; the record's headline by default.
+        profile: Use shown first; the record's own by default.
+        path: The user's own file, for the commands, of which an absolute path is its name; that of the data by default.
     """
+    # A page can be passed on: it holds no home folder, and no name of a user.
+    path = PurePath(path).name if PurePath(path).is_absolute() else path
     found = digest(result, profile=profile)
     slots = {name: place for place, name in enumerate(featured(found))}
     data = chart_data(found)
@@ -51,11 +60,17 @@ def page(result: Any, *, profile: str | None = None) -> str:
     )
     sections = "".join(
         [
-            hero(found, slots),
+            hero(found, slots, path=path),
+            _ranked(found, slots),
             _controls(found),
-            _all_codecs(found, slots),
-            *(_chart(found, chart, data, slots) for chart in _NUMBERED if _has(chart, data)),
+            *(_chart(found, chart, data, slots) for chart in ("bandwidth", "pareto") if _has(chart, data)),
             _fidelity(found, slots),
+            _conditions(found, slots),
+            *(
+                _chart(found, chart, data, slots)
+                for chart in ("times", "memory", "growth")
+                if _has(chart, data)
+            ),
             _samples(found, data, slots),
             _environment(found, slots),
         ]
@@ -92,6 +107,11 @@ def _style() -> str:
     colours = themes()
     light, dark = (_palette(colours[name]) for name in ("light", "dark"))
     keys = "".join(f".k{slot}{{--k:var(--k{slot})}}" for slot in [*range(10), 99])
+    for name in PROFILES:
+        chosen = f"body:has(#p-{name}:checked) "
+        keys += f"{chosen}:is(.v-{name},.u-{name}){{display:block}}"
+        keys += f"{chosen}.best-{name}{{background:var(--good-bg)}}{chosen}.best-{name} .b i{{background:var(--good)}}"
+        keys += f"{chosen}.best-{name} :is(.kept,.id){{color:var(--ink)}}"
     return "".join(lines).replace("--light:0;", light).replace("--dark:0;", dark) + keys
 
 
@@ -109,11 +129,11 @@ def _masthead(found: Digest, sections: str) -> str:
         for name, label in (
             ("codecs", "Codecs"),
             ("bandwidth", "Bandwidth"),
-            ("pareto", "Size"),
-            ("growth", "Growth"),
-            ("times", "Times"),
-            ("memory", "Memory"),
+            ("pareto", "Size and time"),
             ("fidelity", "Fidelity"),
+            ("figures", "Figures"),
+            ("memory", "Memory"),
+            ("growth", "Growth"),
             ("samples", "Samples"),
             ("environment", "Environment"),
         )
@@ -152,28 +172,22 @@ def _section(name: str, title: str, lead: str, body: str) -> str:
     )
 
 
-def _all_codecs(found: Digest, slots: dict[str, int]) -> str:
-    if not any(grid.rows for grid in found.grids):
-        return _section("codecs", "All codecs", "No case was finished.", _left_out(found))
+def _ranked(found: Digest, slots: dict[str, int]) -> str:
+    part = (
+        " Figures are of the whole data, reckoned from the part that was measured." if found.partial else ""
+    )
+    lead = f"Everything that was measured, best for the chosen use first. Choose a column to sort by it. A bar with a faded end is longer than there is room for.{part}"
+    return _section("codecs", "All codecs", lead, ranking(found, slots))
+
+
+def _conditions(found: Digest, slots: dict[str, int]) -> str:
+    """The figures of every condition with their intervals."""
+    if not any(row.timed for grid in found.grids for row in grid.rows):
+        return ""
     tables = "".join(comparison(found, place, slots) for place in range(len(found.grids)))
-    base = (
-        f"<b>{words.RATIO}</b> is the time of one write and one read as a multiple of that of "
-        f"<code>{breakable(found.base)}</code>. "
-        if found.base
-        else ""
-    )
-    lead = (
-        f"{base}Times are medians with 95 % intervals; codecs that share a letter are a tie in that time. "
-        "The order is that of the cost in the chosen use, which weighs writes, reads and the link. "
-        "A codec whose data did not come back has no time."
-    )
-    return _section("codecs", "All codecs", lead, tables + _left_out(found))
-
-
-def _left_out(found: Digest) -> str:
-    """What was meant by a ``*`` and not tried, and why."""
-    lines = "".join(f"<li><bdi>{esc(line, 500)}</bdi></li>" for line in words.left_out(found, 100))
-    return f'<h3>Not tried</h3><ul class="notes">{lines}</ul>' if lines else ""
+    part = f" They are of {text.percent(found.partial)} of the data, as measured." if found.partial else ""
+    lead = f"Times are medians with 95 % intervals.{part} A codec whose data did not come back has no time."
+    return _section("figures", "Figures with intervals", esc(lead, 300), tables)
 
 
 def _has(chart: str, data: dict[str, list[dict[str, Any]]]) -> bool:
@@ -192,7 +206,7 @@ def _has(chart: str, data: dict[str, list[dict[str, Any]]]) -> bool:
 
 
 def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
-    title, shown = CHARTS[chart]
+    title, shown = CHARTS[chart][0], _PLAIN.get(chart, CHARTS[chart][1])
     if chart == "bandwidth" and found.partial is not None:
         shown += " Costs are of the whole data, predicted from the part that was measured."
     if len(found.grids) > 1:
@@ -266,7 +280,7 @@ def _samples(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[s
         f'<dl class="facts">{panel}</dl>' if facts else f'<p class="soft">{esc(words.noise_line(found))}</p>'
     )
     if _has("noise", data):
-        title, shown = CHARTS["noise"]
+        title, shown = CHARTS["noise"][0], _PLAIN["noise"]
         noise += (
             f'<p class="lead" id="d-noise">{esc(shown, 400)}</p><figure><div class="chart" id="c-noise" data-chart="noise" '
             f'role="img" aria-label="{esc(title)}" aria-describedby="d-noise"></div></figure>'
@@ -316,7 +330,6 @@ def _environment(found: Digest, slots: dict[str, int]) -> str:
         ("kernel", machine.get("kernel")),
         ("virtualised", machine.get("virtualised")),
         ("filesystem", machine.get("filesystem")),
-        ("host", machine.get("host")),
     ]
     facts += [(str(name), version) for name, version in mapping(machine.get("runtimes")).items()]
     record = found.record

@@ -48,7 +48,7 @@ const sig = (x, n) => {
 };
 const time = (s) => {
   const ns = s * 1e9;
-  return ns >= 999.5e6 ? sig(s) + " s" : ns >= 999.5e3 ? sig(ns / 1e6) + " ms" : ns >= 999.5 ? sig(ns / 1e3) + " us" : sig(ns) + " ns";
+  return ns >= 999.5e6 ? sig(s) + " s" : ns >= 999.5e3 ? sig(ns / 1e6) + " ms" : ns >= 999.5 ? sig(ns / 1e3) + " \u00b5s" : sig(ns) + " ns";
 };
 const rate = (v) => v >= 999.5e6 ? sig(v / 1e9) + " GB/s" : sig(v / 1e6) + " MB/s";
 
@@ -70,7 +70,7 @@ const heightOf = (name, w) => {
     const n = new Set(data.growth.map((g) => g.panel)).size;
     const cols = Math.max(1, Math.min(n, w < 840 ? 1 : 2)), curves = {};
     data.ends.forEach((e) => { curves[e.panel] = (curves[e.panel] || 0) + 1; });
-    return Math.ceil(n / cols) * Math.max(270, 82 + 12 * Math.max(0, ...Object.values(curves))) + 10;
+    return Math.ceil(n / cols) * Math.max(270, 82 + 17 * Math.max(0, ...Object.values(curves))) + 10;
   }
   if (name === "times") return 44 + rowsOf() * (small ? 40 : 28);
   if (name === "memory") return 54 + rowsOf((r) => r.mw !== null || r.mr !== null) * (small ? 40 : 28);
@@ -180,7 +180,7 @@ const rank = () => {
   const fit = now.filter((d) => d.fits), say = $("#rank-say");
   if (fit.length > 1) {
     say.textContent = (state.linked ? "At " + rate(state.v) : "With no link") + ", " + labels[fit[0].codec] + " costs least: " + time(fit[0].c) +
-      "; next " + labels[fit[1].codec] + ", " + sig(fit[1].c / fit[0].c) + "x.";
+      "; next " + labels[fit[1].codec] + ", " + time(fit[1].c) + ".";
   } else {
     say.textContent = fit.length ? "Only " + labels[fit[0].codec] + " may be used for " + state.profile + "." : "No codec may be used for " + state.profile + ".";
   }
@@ -250,14 +250,50 @@ if (v) {
   all(".sliders,.rank,.rank-legend").forEach((e) => { e.hidden = false; });
 }
 
+const placeOf = (tr) => {
+  const own = (tr.dataset.of || "").split(",").find((x) => x.startsWith(state.profile + ":"));
+  return own ? +own.split(":")[1] : 999;
+};
 // Tables follow the profile's order; without scripts they keep the headline's.
 const sortTables = () => {
-  all(".grid table:not(.others) tbody").forEach((body) => {
+  all(".grid table tbody").forEach((body) => {
     const rows = all("tr", body), which = Object.keys(D.weights).indexOf(state.profile);
     const at = (tr) => +((tr.dataset.o || "").split(",")[which] || 999);
     body.append(...rows.sort((a, b) => at(a) - at(b)));
   });
+  all(".rank-table").forEach((table) => {
+    if ($("[aria-sort]", table)) return;
+    const body = $("tbody", table), rows = all("tr", body);
+    body.append(...rows.sort((a, b) => placeOf(a) - placeOf(b)));
+  });
 };
+// Ranked bars: a column's head sorts by it, up, then down, then as the use has them. What has no figure stays last.
+all(".rank-table").forEach((table) => {
+  const body = $("tbody", table), heads = all("thead th", table);
+  const value = (tr, i) => {
+    const cell = tr.children[i];
+    if (!i) return $(".title", cell).textContent.toLowerCase();
+    const d = $("data", cell);
+    return d ? +d.value : null;
+  };
+  heads.slice(0, -1).forEach((th, i) => {
+    const button = make("button", "sort", th.textContent);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      const way = { none: "ascending", ascending: "descending", descending: "none" }[th.getAttribute("aria-sort") || "none"];
+      heads.forEach((other) => { other.removeAttribute("aria-sort"); });
+      if (way === "none") { sortTables(); return; }
+      th.setAttribute("aria-sort", way);
+      const sign = way === "ascending" ? 1 : -1;
+      body.append(...all("tr", body).sort((a, b) => {
+        const x = value(a, i), y = value(b, i);
+        if (x === null || y === null) return (x === null) - (y === null);
+        return (x > y ? 1 : x < y ? -1 : 0) * sign;
+      }));
+    });
+    th.replaceChildren(button);
+  });
+});
 const useGrid = (i) => {
   state.grid = i;
   all(".grid").forEach((e) => { e.hidden = +e.dataset.grid !== i; });

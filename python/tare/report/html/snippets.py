@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import PurePath
 
 from tare.compress import COMPRESSORS
+from tare.measure.verdict.text import file_name
 
 __all__ = ["connected", "runnable"]
 
@@ -15,13 +17,14 @@ _FORMAT = re.compile(r"[a-z0-9]+(?=[:,]|$)")
 _UNIX = 'socket.socket(socket.AF_UNIX) as {name}:\n    {name}.{verb}("tare.sock")'
 
 
-def runnable(route: str, kind: str, *, runs_code: bool) -> str:
+def runnable(route: str, kind: str, *, runs_code: bool, path: str = "") -> str:
     """Write and read a file with the route; encode and decode where its medium is none.
 
     Args:
         route: Id of the route.
         kind: ``table`` or ``document``: what the sample stands for.
         runs_code: Whether reading needs ``trust``.
+        path: The user's own file; a sample stands for it by default.
 
     >>> print(runnable("json:orjson@tcp", "document", runs_code=False))
     from tare import Route
@@ -34,9 +37,14 @@ def runnable(route: str, kind: str, *, runs_code: bool) -> str:
     table = kind == "table"
     trust = ", trust=True" if runs_code else ""
     if _medium(route) == "file":
-        steps = f'route.write(data, "{_file_name(route)}")\ndata = route.read("{_file_name(route)}"{trust})'
+        name = json.dumps(
+            file_name(route.partition("@")[0], PurePath(path).name) if path else _file_name(route)
+        )
+        steps = f"route.write(data, {name})\ndata = route.read({name}{trust})"
     else:
         steps = f"encoded = route.encode(data)\ndata = route.decode(encoded{trust})"
+    if path:
+        return f"from tare import Route, read\n\ndata = read({json.dumps(path)})\n{_route(route)}\n{steps}"
     return (
         f"{'import pyarrow' if table else ''}\nfrom tare import Route\n\n"
         f"data = {_SAMPLE['table' if table else 'document']}  # yours\n{_route(route)}\n{steps}"

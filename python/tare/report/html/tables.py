@@ -12,13 +12,10 @@ from tare.report.html.markup import Cell, codec, esc, scroll_table
 
 __all__ = ["comparison", "data_table"]
 
-_FAILED = ("refused", "error", "timeout", "killed", "unproven")
 
-
-def comparison(found: Digest, place: int, slots: dict[str, int], *, others: bool = True) -> str:
-    """Every codec of a grid: figures where it has them, else, unless ``others`` is False, the reason."""
+def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
+    """Returns the figures of every measured codec of a grid, with intervals."""
     grid = found.grids[place]
-    slowest = max((row.total.ratio or 0 for row in grid.rows if row.timed), default=0)
     heads: list[Cell] = [
         ("codec", "t"),
         ("kept", "t"),
@@ -26,26 +23,15 @@ def comparison(found: Digest, place: int, slots: dict[str, int], *, others: bool
         ("of memory", ""),
         (esc(grid.ops[0]), ""),
         (esc(grid.ops[1]), ""),
-        (words.RATIO, ""),
-        ("tie", "t"),
-        ("P(best)", ""),
+        ("end to end" if grid.ops[0] == "send" else "both", ""),
+        ("published total", ""),
         ("peak memory", ""),
         ("copies", ""),
-        ("k", ""),
     ]
-    joint = bool(found.imported) or grid.ops[0] == "send"
-    if found.partial is not None:
-        heads.insert(6, ("full size, predicted", ""))
-    if joint:
-        heads.insert(6, ("span" if grid.ops[0] == "send" else "sum", ""))
-    if found.imported:
-        heads.insert(7, ("published total", ""))
-    full = {row.key: _measured(found, row, slots, slowest, joint=joint) for row in grid.rows if row.timed}
+    timed = [row for row in grid.rows if row.timed]
+    full = [_measured(row, slots) for row in timed]
     # Columns that no row fills are left out: imported and interrupted records have fewer.
-    keep = [
-        i for i in range(len(heads)) if i < 3 or any(cells[i][0] not in ("", "-") for cells in full.values())
-    ]
-    heads = [heads[i] for i in keep]
+    keep = [i for i in range(len(heads)) if i < 3 or any(cells[i][0] not in ("", "-") for cells in full)]
     places = orders(found, grid)
 
     def marks(row: Row) -> str:
@@ -53,106 +39,37 @@ def comparison(found: Digest, place: int, slots: dict[str, int], *, others: bool
         lossy = " class=lossy" if row.status == "lossy" else ""
         return f'data-o={order} data-codec="{esc(row.codec, 400)}"{lossy}'
 
-    timed = [row for row in grid.rows if row.timed]
     table = scroll_table(
-        f"All codecs, {grid.title}",
-        heads,
-        [[full[row.key][i] for i in keep] for row in timed],
+        f"Figures of all codecs, {grid.title}",
+        [heads[i] for i in keep],
+        [[cells[i] for i in keep] for cells in full],
         row_attributes=[marks(row) for row in timed],
     )
     return (
-        f'<div class="grid" data-grid="{place}"><h3>{esc(grid.title)} <small>{esc(words.share_line(grid))}</small></h3>'
-        f"{table if timed else ''}{_notes(grid)}{_others(grid, slots) if others else ''}</div>"
+        f'<div class="grid" data-grid="{place}"><h3>{esc(grid.title)} <small>{len(timed)} measured</small></h3>'
+        f"{table if timed else ''}{_notes(grid)}</div>"
     )
 
 
-def _others(grid: Grid, slots: dict[str, int]) -> str:
-    """Codecs without a figure: one row for each screened one, one for those that share a reason."""
-    screened = [row for row in grid.rows if row.status == "screened"]
-    shared: dict[tuple[str, str], list[Row]] = {}
-    for row in grid.rows:
-        if not row.timed and row.status != "screened":
-            shared.setdefault((row.status, words.row_note(row)), []).append(row)
-    if not screened and not shared:
-        return ""
-    body: list[list[Cell]] = []
-    for row in screened:
-        predicted = words.predicted(row).replace("~", "about ")
-        size = words.row_size(row)
-        body.append(
-            [
-                (codec(row.codec, slots.get(row.codec, 99)), "t"),
-                ('<span class="badge">screened</span>', "t"),
-                (esc(size), ""),
-                (esc(predicted), ""),
-                (f"<bdi>{esc(words.row_note(row), 300)}</bdi>", "t reason"),
-            ]
-        )
-    for (status, said), rows in shared.items():
-        word = words.STATUS.get(status, text.visible(status, 20))
-        badge = f'<span class="badge{" warn" if status in _FAILED else ""}">{esc(word)}</span>'
-        names = [codec(row.codec, slots.get(row.codec, 99)) for row in rows]
-        first = names[0] if len(names) == 1 else f"{len(names)} codecs"
-        listed = f'<span class="several">{" ".join(names)}</span>' if len(names) > 1 else ""
-        why = f"<bdi>{esc(said, 300)}</bdi>{listed}"
-        body.append([(first, "t"), (badge, "t"), ("", ""), ("", ""), (why, "t reason")])
-    heads: list[Cell] = [("codec", "t"), ("status", "t"), ("size", ""), ("write + read", ""), ("why", "t")]
-    return "<h4>Without a figure</h4>" + scroll_table(
-        f"Codecs without a figure, {grid.title}", heads, body, css="others"
-    )
-
-
-def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *, joint: bool) -> list[Cell]:
-    odds = (
-        number((found.verdict.get("p") or {}).get(row.codec))
-        if isinstance(found.verdict.get("p"), dict)
-        else None
-    )
-    bar = ""
-    if row.total.ratio is not None and slowest:
-        # A logarithmic bar: 1 % of the slowest is still seen.
-        share = max(0.02, min(1.0, row.total.ratio / slowest) ** 0.5)
-        bar = f'<i class="bar" style="width:{share * 100:.0f}%"></i>'
-    ratio = ("~" if row.provisional else "") + text.ratio(row.total.ratio)
-    cells: list[Cell] = [
-        (
-            codec(row.codec, slots.get(row.codec, 99))
-            + (f" <small>{esc(row.delivery)}</small>" if row.delivery else ""),
-            "t",
-        ),
+def _measured(row: Row, slots: dict[str, int]) -> list[Cell]:
+    name = codec(row.codec, slots.get(row.codec, 99))
+    return [
+        (name + (f" <small>{esc(row.delivery)}</small>" if row.delivery else ""), "t"),
         (_kept(row), "t"),
         (esc(text.size(row.bytes)), ""),
         (esc(text.percent(row.size_share)), "soft"),
         (_time(row.write), ""),
         (_time(row.read), ""),
-        (
-            f'<span class="ratio" title="{esc(_interval_words(row.total))}">{bar}<span>{esc(ratio)}</span></span>',
-            "",
-        ),
-        (esc(row.total.letters), "t soft"),
-        (esc(words.p_best(odds)) if odds is not None else "", ""),
+        (_time(row.total), ""),
+        (esc(text.duration(row.published.t_ns)), ""),
         (esc(text.memory(row.peak_bytes)) if row.peak_bytes is not None else "", ""),
         ("" if row.copies is None else f"{row.copies:.1f}", "soft"),
-        ("" if row.k is None else f"{row.k:.1f}" + (" <b>steep</b>" if row.superlinear else ""), ""),
     ]
-    if found.partial is not None:
-        cells.insert(6, (esc(words.predicted(row)), ""))
-    if joint:
-        cells.insert(6, (_time(row.total), ""))
-    if found.imported:
-        cells.insert(7, (esc(text.duration(row.published.t_ns)), ""))
-    return cells
 
 
 def _time(times: Times) -> str:
     shown = text.interval(times.t_ns, times.lo_ns, times.hi_ns)
     return esc(shown) + ("*" if times.contended else "")
-
-
-def _interval_words(times: Times) -> str:
-    if times.ratio_lo is None or times.ratio_hi is None:
-        return "time as a multiple of the base's"
-    return f"time as a multiple of the base's {text.edges(times.ratio_lo, times.ratio_hi)}"
 
 
 def _kept(row: Row) -> str:
@@ -167,12 +84,11 @@ def _kept(row: Row) -> str:
 def _notes(grid: Grid) -> str:
     """What the marks of a grid mean, and its flags with the codecs that carry them."""
     notes = [esc(line, 400) for line in words.flag_lines(list(grid.rows), 8)]
-    if any(row.timed and row.provisional for row in grid.rows):
-        notes.insert(0, "~ provisional: too few launches for an interval")
     if any(row.timed and (row.write.contended or row.read.contended) for row in grid.rows):
         notes.insert(0, "* contended: wall time ran away from CPU time")
     if any(row.timed and row.superlinear for row in grid.rows):
-        notes.append("steep: grows faster than the data")
+        names = [row.codec for row in grid.rows if row.timed and row.superlinear]
+        notes.append(esc(f"time grows faster than the data: {', '.join(names[:8])}", 400))
     return '<ul class="notes">' + "".join(f"<li>{note}</li>" for note in notes) + "</ul>" if notes else ""
 
 
@@ -292,7 +208,7 @@ def _growth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
             ("codec", "t"),
             ("medium", "t"),
             ("operation", "t"),
-            ("k", ""),
+            ("exponent", ""),
             ("interval", ""),
             ("", "t"),
             ("predicted at full size", ""),
@@ -390,4 +306,4 @@ def _noise(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str
         ]
         for one in data["aa"]
     ]
-    return scroll_table("The base codec against its twin", [("", "t"), ("ratio", ""), ("interval", "")], body)
+    return scroll_table("One codec, measured twice", [("", "t"), ("ratio", ""), ("interval", "")], body)

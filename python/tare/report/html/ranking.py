@@ -1,0 +1,197 @@
+"""Ranked bars of all that was measured: size, read and write of each codec, with what it changes beside them."""
+
+from __future__ import annotations
+
+import json
+
+from tare.codec.titles import titles_of
+from tare.measure.verdict import text as verdict_text
+from tare.report import answer, text, words
+from tare.report.digest import Digest, Row, items, mapping, number
+from tare.report.html.hero import of_use, uses
+from tare.report.html.markup import Cell, breakable, details, esc, scroll_table
+
+__all__ = ["bars", "ranking"]
+
+# Bars beyond so many times the median are cut, with a faded end.
+_FAR = 8
+_FAILED = ("refused", "error", "timeout", "killed", "unproven")
+# Status -> the word for it beside a reason.
+_STATUS = {
+    **words.STATUS,
+    "screened": "tried on a small part",
+    "n/a": "does not apply",
+    "unproven": "not proven",
+}
+
+
+def ranking(found: Digest, slots: dict[str, int]) -> str:
+    """Returns a table of bars for the uses that share figures, and below, folded, the codecs without a result."""
+    shared: dict[str, list[Digest]] = {}
+    for name in uses(found):
+        one = of_use(found, name)
+        shared.setdefault(json.dumps(one.verdict.get("figures"), sort_keys=True), []).append(one)
+    tables = "".join(
+        f'<div class="ranked {" ".join(f"u-{one.profile}" for one in group)}">{_bars(group, slots)}</div>'
+        for group in shared.values()
+    )
+    return tables + _rest(found, slots)
+
+
+def bars(found: Digest, slots: dict[str, int]) -> str:
+    """Returns the table of bars of one use."""
+    return _bars([found], slots)
+
+
+def _bars(group: list[Digest], slots: dict[str, int]) -> str:
+    """The table of uses that have the same figures, in the order of the first."""
+    found = group[0]
+    figures = mapping(found.verdict.get("figures"))
+    names = answer.ranked(found)
+    guessed = [row for row in _predicted(found) if row.codec not in names]
+    if not names and not guessed:
+        return '<p class="soft">Nothing was measured for this use.</p>'
+    titles = titles_of([*names, *(row.codec for row in guessed)])
+    spans = bool(names) and all(
+        answer.cells(found, figures[name])[1].endswith("from end to end") for name in names
+    )
+    heads = {"bytes": "size"} | (
+        {"write_s": "end to end"} if spans else {"read_s": "read", "write_s": "write"}
+    )
+    most = {key: _longest([number(figures[name].get(key)) for name in names]) for key in heads}
+    places = [{name: place for place, name in enumerate(answer.ranked(one))} for one in group]
+    body: list[list[Cell]] = []
+    rows: list[str] = []
+    for name in names:
+        values = [_bar(number(figures[name].get(key)), most[key], key) for key in heads]
+        body.append([(_name(titles[name], name, slots), "t"), *values, (_kept(group, name), "t keeps")])
+        best = " ".join(f"best-{one.profile}" for one in group if one.verdict.get("codec") == name)
+        order = ",".join(f"{one.profile}:{place[name]}" for one, place in zip(group, places, strict=True))
+        rows.append(f'data-codec="{esc(name, 400)}" data-of="{order}"' + (f' class="{best}"' if best else ""))
+    for row in guessed:
+        body.append(
+            [(_name(titles[row.codec], row.codec, slots), "t"), *_guess(found, row, most, len(heads))]
+        )
+        rows.append(f'data-codec="{esc(row.codec, 400)}" class=guessed')
+    columns: list[Cell] = [
+        ("codec", "t"),
+        *((head, "bars") for head in heads.values()),
+        ("what it keeps", "t"),
+    ]
+    caption = f"Measured codecs, best first for {found.profile}"
+    return scroll_table(caption, columns, body, css="rank-table", row_attributes=rows)
+
+
+def _guess(found: Digest, row: Row, most: dict[str, float], columns: int) -> list[Cell]:
+    """The cells of a codec of which only a small part was tried."""
+    size = None if row.bytes is None else row.bytes / (found.partial or 1.0)
+    said = words.predicted(row).replace("~", "about ")
+    why = f' title="{esc(words.row_note(row), 160)}"' if row.reason else ""
+    return [
+        _bar(size, most["bytes"] or size or 0.0, "bytes"),
+        (esc(f"{said} to write and read" if said else ""), f"{columns - 1}@t guess"),
+        (f'<span class="badge"{why}>predicted</span> from a small part of the data', "t keeps"),
+    ]
+
+
+def _name(title: str, codec: str, slots: dict[str, int]) -> str:
+    shown = f'<span class="c title k{slots.get(codec, 99)}">{esc(title, 100)}</span>'
+    return shown if title == codec else f'{shown}<small class="id">{breakable(codec, 100)}</small>'
+
+
+def _bar(value: float | None, most: float, key: str) -> Cell:
+    """A figure with its bar; the value itself is there for sorting."""
+    if not value:
+        return "", "bars"
+    shown = verdict_text.amount(value) if key == "bytes" else verdict_text.duration(value)
+    width = min(100.0, max(0.5, 100 * value / most)) if most else 0.0
+    cut = " class=cut" if value > most else ""
+    told = answer.signed(shown)
+    what = {"bytes": "size", "read_s": "read", "write_s": "write"}[key]
+    return (
+        f'<data class={what} value="{value:.6g}"><i class="b"><i{cut} style="width:{width:.3g}%"></i></i>{esc(told)}</data>',
+        "bars",
+    )
+
+
+def _longest(values: list[float | None]) -> float:
+    """Returns the figure that a whole bar stands for: the largest, but for those that would leave no bar to the others.
+
+    >>> _longest([1.0, 2.0, 3.0]), _longest([1.0, 2.0, 3.0, 4.0, 900.0])
+    (3.0, 4.0)
+    """
+    known = sorted(value for value in values if value)
+    middle = known[(len(known) - 1) // 2] if known else 0.0
+    return max((value for value in known if value <= _FAR * middle), default=0.0)
+
+
+def _kept(group: list[Digest], name: str) -> str:
+    """What a codec keeps or changes, and why a use leaves it out."""
+    said = answer.kept_by(group[0], name)
+    lossy = said.startswith("changes")
+    shown = f'<span class="{"lossy" if lossy else "kept"}">{esc(said, 200)}</span>' if said else ""
+    for found in () if lossy else group:
+        why = next((one for one in items(found.verdict.get("excluded")) if one.get("codec") == name), None)
+        if why is not None:
+            reason = text.one_line(str(why.get("reason") or ""), 160)
+            shown += f'<small class="out u-{found.profile}">left out: {esc(reason, 200)}</small>'
+    return shown
+
+
+def _predicted(found: Digest) -> list[Row]:
+    """The codecs of which only a small part was tried, quickest first."""
+    known = {row.codec for grid in found.grids for row in grid.rows if row.timed}
+    first: dict[str, Row] = {}
+    for row in (row for grid in found.grids for row in grid.rows):
+        if (
+            row.status == "screened"
+            and row.codec not in known
+            and (row.predicted_ns or row.bytes is not None)
+        ):
+            first.setdefault(row.codec, row)
+    return sorted(
+        first.values(),
+        key=lambda row: (row.predicted_ns is None, row.predicted_ns or (0.0, None, None), row.codec),
+    )
+
+
+def _rest(found: Digest, slots: dict[str, int]) -> str:
+    """The codecs without a result, one line for those that share a reason, folded."""
+    known = {row.codec for grid in found.grids for row in grid.rows if row.timed}
+    known |= {row.codec for row in _predicted(found)}
+    shared: dict[tuple[str, str], list[str]] = {}
+    for grid in found.grids:
+        for row in grid.rows:
+            # What failed under one condition only is told, what was left out there is not.
+            if row.timed or (row.codec in known and row.status not in _FAILED):
+                continue
+            names = shared.setdefault((row.status, words.row_note(row, exponent=False)), [])
+            names += [row.codec] if row.codec not in names else []
+    left = items(found.record.get("left_out")) if isinstance(found.record.get("left_out"), list) else []
+    if not shared and not any(left):
+        return ""
+    body: list[list[Cell]] = []
+    for (status, said), names in shared.items():
+        titles = titles_of(names)
+        badge = f'<span class="badge{" warn" if status in _FAILED else ""}">{esc(_STATUS.get(status, status), 40)}</span>'
+        listed = " ".join(
+            f'<span class="one" title="{esc(name)}">{esc(titles[name], 100)}</span>' for name in names
+        )
+        body.append(
+            [
+                (f'<span class="several">{listed}</span>', "t"),
+                (badge, "t"),
+                (f"<bdi>{esc(said, 300)}</bdi>", "t reason"),
+            ]
+        )
+    heads: list[Cell] = [("codec", "t"), ("", "t"), ("why", "t")]
+    table = (
+        scroll_table("Codecs that were not measured, or have no result", heads, body, css="others")
+        if body
+        else ""
+    )
+    lines = "".join(f"<li><bdi>{esc(line, 500)}</bdi></li>" for line in words.left_out(found, 100))
+    table += f'<h3>Not tried</h3><ul class="notes">{lines}</ul>' if lines else ""
+    n = len({name for names in shared.values() for name in names})
+    count = f" ({text.count(n)})" if n else ""
+    return details(f"Not measured, or without a result{count}", table, css="rest")
