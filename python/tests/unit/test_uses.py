@@ -11,7 +11,6 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import tare.report
 from tare import formats
 from tare.cli.measure import command as measure
 from tare.cli.measure import not_installed
@@ -27,6 +26,7 @@ from tare.measure.verdict.cost_model import PROFILES
 from tare.measure.verdict.default_use import default_profile
 from tare.report.digest import PROFILES as SHOWN
 from tare.report.digest import digest
+from tare.report.html.page import _style
 
 ONE_LANGUAGE = {
     "pickle",
@@ -78,8 +78,8 @@ def test_every_list_of_uses_has_all_of_them():
     for name, use in PROFILES.items():
         assert SHOWN[name]["about"]
         assert found.weights(name) == use.weights(), name
-    style = (Path(tare.report.__file__).parent / "html" / "style.css").read_text("utf-8")
-    assert all(f"#p-{name}:checked) .v-{name}" in style for name in PROFILES)
+    style = _style()
+    assert all(f"body:has(#p-{name}:checked) :is(.v-{name},.u-{name})" in style for name in PROFILES)
 
 
 def _document(items: int, mean_bytes: float, **about: Any) -> dict[str, Any]:

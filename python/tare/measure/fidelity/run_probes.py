@@ -330,7 +330,9 @@ def repro(codec: str, item: Any) -> str:
         return ""
     given = "[x]" if format_id in _SEQUENCES and item.kind == "document" else "x"
     source = (
-        f"probes.encoded('{item.name}', '{format_id}')" if item.encoded else f"tare.encode({given}, '{text}')"
+        f"probe_values.encoded('{item.name}', '{format_id}')"
+        if item.encoded
+        else f"tare.encode({given}, '{text}')"
     )
     code = (
         f"import tare; from tare.fidelity import comparison; from tare.measure.fidelity import probe_values; x = probe_values.value('{item.name}', '{item.set}'); "
