@@ -146,6 +146,7 @@ def test_a_clock_that_loses_two_thirds_is_at_fault(
     def ask(**fields: Any) -> dict[str, Any]:
         if target := fields.get("target_ns"):
             calls["batch"] = max(1, round(target / (calls["took"] * (telling if calibrated else 1))))
+        calls["batch"] = fields["batch"] or calls["batch"]
         wall = 0.0 if fields["what"] == "null" else calls["took"] * calls["batch"]
         now[0] += wall + 2e6
         return {"cols": ["wall_ns"], "samples": [[int(wall * telling) or 1]], "batch": calls["batch"]}

@@ -30,6 +30,7 @@ _STOLEN = 10
 _SHORT, _SHORT_NS, _SHORT_MS = 10, 2_000_000, 200
 _FEW = 3  # fewer samples tell nothing of steps
 _TRIES = 3
+_MOST_LONGER = 128  # a clock that tells nearly nothing would ask for minutes
 # Length of a sample, how much longer the parent may have waited, and what may come to it. A clock that is nearly right
 # is seen to be so at once; any other gets a sample that is long beside what a busy machine comes between with.
 _LIMITS = ((25_000_000, 1.5, 3_000_000), (150_000_000, 2.5, 20_000_000))
@@ -224,26 +225,29 @@ def clock_fault(ask: Callable[..., dict[str, Any]], counted: Callable[[], System
     """
     for what in ("encode", "decode"):
         short = ask(what=what, samples=_SHORT, batch=0, target_ns=_SHORT_NS, budget_ms=_SHORT_MS)
-        if said := _stood_still(short) or _lost(ask, counted, what):
+        if said := _stood_still(short) or _lost(ask, counted, what, short):
             return f"of {what}, {said}"
     return ""
 
 
-def _lost(ask: Callable[..., dict[str, Any]], counted: Callable[[], System], what: str) -> str:
+def _lost(
+    ask: Callable[..., dict[str, Any]], counted: Callable[[], System], what: str, short: dict[str, Any]
+) -> str:
+    """What is wrong with longer samples than those in ``short``; empty if one accounts for the wait, or none can tell."""
     said = ""
     for target_ns, slower, slack_ns in _LIMITS:
-        batch = int(ask(what=what, samples=1, batch=0, target_ns=target_ns)["batch"])
+        batch = _longer(short, target_ns)
         faults = 0
         for _ in range(4 * _TRIES):
             around, sample = timed(ask, counted, "null", 1), timed(ask, counted, what, batch)
             waited, most = sample.waited - around.waited, sample.wall * slower + slack_ns
-            used = sample.used - around.used
-            if waited > most:
-                said = f"{sample.wall} ns were told for {waited} ns that the parent waited"
-            elif sample.cpu is not None and used > sample.cpu * slower + slack_ns:
+            used, queued = sample.used - around.used, sample.queued - around.queued
+            if sample.cpu is not None and used > sample.cpu * slower + slack_ns:
                 said = f"{sample.cpu} ns of CPU time were told for {used} ns that the system counted"
-            elif waited + around.queued > most:
-                continue  # the empty sample waited for a CPU for as long as may be missing here: that says nothing
+            elif waited - queued > most:
+                said = f"{sample.wall} ns were told for {waited} ns that the parent waited"
+            elif waited - min(0, queued) > most:
+                continue  # what waiting for a CPU took away from this, or would have added, is as long as may be missing
             else:
                 return ""
             faults += 1
@@ -252,3 +256,11 @@ def _lost(ask: Callable[..., dict[str, Any]], counted: Callable[[], System], wha
         else:
             return ""
     return said
+
+
+def _longer(short: dict[str, Any], target_ns: int) -> int:
+    """Calls of a sample that takes ``target_ns``, by what short ones told: workers keep the batch of the first target."""
+    wall = short["cols"].index("wall_ns")
+    walls = [row[wall] or 0 for row in short["samples"]]
+    longer = target_ns * len(walls) / max(1, sum(walls))
+    return max(1, round(int(short["batch"]) * min(longer, _MOST_LONGER)))
