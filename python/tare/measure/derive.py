@@ -86,7 +86,7 @@ def derive(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reads_parts(record: Mapping[str, Any]) -> bool:
-    """Returns true if reading a part was measured: without it there is no answer for ``random``."""
+    """Returns true if reading a part was measured, which ``random`` requires."""
     return any(
         (launch.get("samples") or {}).get("subset")
         for case in record.get("cases", ())

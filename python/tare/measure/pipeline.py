@@ -145,7 +145,7 @@ def measure_streams(
 
 
 def measure_rest(session: Session, races: Sequence[Measurement], part: Part) -> None:
-    """What the answer does not need, in the time that remains: probes of values; with ``deep`` peaks of memory and growth."""
+    """Runs the probes in the time that remains and, with ``deep``, measures peaks of memory and growth."""
     seats = [seat for race in races for seat in race.seats]
     probed = [
         seat.codec for seat in sorted(seats, key=lambda one: one.distance) if seat.case["status"] in _PROBED
@@ -182,14 +182,14 @@ def in_order(session: Session, codecs: Sequence[Codec], base: Codec) -> tuple[li
 
 
 def grains_of(session: Session) -> tuple[str, ...]:
-    """What one call is given: the whole, and of lines of JSON each line, as a message is one line."""
+    """Returns the grains to measure: ``whole``, and for lines of JSON ``each``, since one line is one message."""
     dataset = session.dataset
     lines = dataset.format is not None and dataset.format.id == "ndjson" and isinstance(dataset.value, list)
     return ("each", "whole") if lines and dataset.items > 1 else ("whole",)
 
 
 def mark_unmeasured(race: Measurement) -> None:
-    """Says of those that were tried on the small part only what they would take on the whole, and why not more is known."""
+    """Predicts the figures of codecs that were tried on the small part only, and gives the reason."""
     for scout in race.scouts:
         case = scout.case
         if case["status"] not in ("ok", "lossy"):
@@ -229,7 +229,7 @@ def adopt(session: Session, before: dict[str, Any]) -> None:
     from tare.measure.records.resume import reusable
 
     found = reusable(before, session.record)
-    # Screening is done again: it chooses, and its workers go on with what follows.
+    # Trials on a small part are done again: they decide what is measured on the whole.
     found.cases = {key: case for key, case in found.cases.items() if case.get("stage") in ("weigh", "growth")}
     session.adopted = dict(found.cases)
     session.record["resumed"] = {"used": 0, "lines": found.lines()}
@@ -240,13 +240,6 @@ def adopt(session: Session, before: dict[str, Any]) -> None:
         session.journal.head({**session.record, "cases": list(session.adopted.values())})
     for line in found.lines():
         session.tell("open", 1, 1, line)
-
-
-def weighed_before(session: Session, codecs: Sequence[Codec]) -> list[Codec]:
-    """The codecs that an interrupted run had begun to weigh."""
-    weighed = {case["labels"]["codec"] for case in session.adopted.values() if case["stage"] == "weigh"}
-    weighed |= set((session.record.get("weighing") or {}).get("codecs") or ())
-    return [codec for codec in codecs if str(codec) in weighed]
 
 
 def weighed_share(session: Session) -> float | None:
@@ -270,10 +263,10 @@ def keep_base(chosen: list[Codec], base: Codec, most: int) -> list[Codec]:
 
 
 def show_on(session: Session, media: Sequence[str], seats: Sequence[Seat]) -> None:
-    """Show what became of each screened codec on the media that were asked for, and on no other.
+    """Lists the result of each tried codec under the media that were asked for, and under no other.
 
-    Screening takes a file or memory in place of a medium with two ends. Its times are not
-    the medium's, so they go; what they were good for, the choice, stays with its reason.
+    A file or memory stands in for a medium with two ends. Its times are not those of the medium, so they are
+    dropped; the status stays with its reason.
     """
     for seat in seats:
         if seat.case["labels"]["medium"] in media:
@@ -293,9 +286,9 @@ def base_codec(session: Session) -> Codec:
 
 
 def candidates(session: Session, base: Codec) -> list[Codec]:
-    """The codecs to screen: those asked for, else every installed one; the base is always among them.
+    """Returns the codecs to measure: those asked for, else those tried by default; the base is always among them.
 
-    What workers of other languages take to say what they have is no part of the time that was given.
+    The time in which workers of other languages list their codecs does not count towards the limit.
 
     Raises:
         UsageError: A codec id does not exist, or nothing is left.
@@ -320,7 +313,7 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
         str(codec): describe(codec, settings.threads, settings.workers) for codec in found
     }
     if not asked:
-        # It is measured for the ratios, and is no answer to a question about others.
+        # It is measured for the ratios alone and is never recommended.
         session.record["codecs"][str(base)]["asked"] = False
     if not found:
         raise UsageError("no codec is left to measure: give --codec, or fewer --not")

@@ -96,7 +96,7 @@ class Best(Route):
 
     @property
     def confidence(self) -> str:
-        """How sure it is that nothing costs less: ``clear``, ``close`` or ``can't tell``."""
+        """Confidence that no other codec costs less: ``clear``, ``close`` or ``can't tell``."""
         return str((self.recommendation.detail or {}).get("confidence") or "can't tell")
 
 

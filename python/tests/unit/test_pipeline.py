@@ -104,8 +104,6 @@ def test_what_no_use_allows_is_never_near():
     uses.measure_distances(seats)
     assert seats[0].distance == math.inf
     assert seats[1].distance == 1.0
-    assert uses.barred(PICKLE)
-    assert not uses.barred(STDLIB)
 
 
 def test_the_small_part_predicts_by_what_the_base_grew():

@@ -1,4 +1,4 @@
-"""What a record says of a codec."""
+"""Entries of a record's block ``codecs``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["describe"]
 
 
 def describe(codec: Codec, threads: int | str, workers: Collection[str] = ()) -> dict[str, Any]:
-    """What the record says of a codec: everything resolved.
+    """Returns the entry of a codec, with every option resolved.
 
     Args:
         codec: The codec.
         threads: 1 or ``all``.
-        workers: Languages whose worker is somebody's own.
+        workers: Languages whose worker was given by ``--worker``.
     """
     from tare.measure.worker_client.languages import Foreign
 

@@ -142,7 +142,7 @@ class Seat:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a codec of Python on a medium with one end, used whole: two calls tell all of it."""
+        """Returns true for a Python codec on a medium with one end, used whole: one write and one read suffice."""
         plain = self.medium in ("memory", "file") and level(self.case, "grain") == "whole"
         usual = self.operations[:2] in (("encode", "decode"), ("write", "read"))
         return plain and usual and not self.language

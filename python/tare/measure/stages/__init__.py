@@ -6,13 +6,13 @@ __all__ = ["END_S", "END_SHARE", "SHARES"]
 
 SHARES = {
     "pass": 0.6,
-    # Of what is left after the first answer, and after that.
+    "streams": 0.5,
+    "memory": 0.95,
+    # Of what is left after the stage before.
     "first rounds": 0.6,
     "variants": 0.4,
     "others": 0.5,
-    "streams": 0.5,
-    "memory": 0.95,
 }
-"""The share of the time limit that is used when each stage ends."""
+"""The share of the time limit that is used when each stage ends; of some, the share of what the stage before left."""
 END_S, END_SHARE = 0.9, 0.03
 """What is left for the figures, the record and the report when rounds end: seconds, and a share of the limit."""

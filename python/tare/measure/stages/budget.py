@@ -35,8 +35,8 @@ _LARGE_BYTES = 16 << 20
 _TRIED_BYTES, _LEAST_BYTES = 4 << 20, 16 << 20
 # Seconds that the base takes for a byte where it could not be tried.
 _BYTE_S = 2e-8
-# What a codec of the shortlist takes in a pass, in writes and reads of the base: it writes and reads twice and
-# what came back is compared, two at a time.
+# What a codec of the shortlist takes in a pass, in writes and reads of the base: it writes and reads once, or more
+# often where that is quick, and what came back is compared, two codecs at a time.
 _PASS = {"table": 2.0, "document": 1.2}
 # Processes that hold the data at the same time.
 _WORKERS = 6
@@ -45,7 +45,7 @@ _WHOLE = 0.8
 
 
 def fitting_share(session: Session, base: Codec, codecs: int) -> float:
-    """Returns how much of the data is measured: all of it if a pass of the codecs fits into half the time and the memory.
+    """Returns how much of the data is measured: all of it if a pass of the codecs fits into its time and the memory.
 
     Args:
         session: The run.

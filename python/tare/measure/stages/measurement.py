@@ -68,7 +68,7 @@ class Measurement:
         self._before = system_load.snapshot()
 
     def first_pass(self, codecs: Sequence[Codec], grains: Sequence[str], until_s: float) -> None:
-        """Writes and reads each codec twice, the likeliest first, and compares what came back.
+        """Writes and reads with each codec, the likeliest first, and compares the data read with the original.
 
         Args:
             codecs: What people use, or what the user named.

@@ -14,7 +14,6 @@ from tare.measure.verdict.constraints import barred, conditions
 from tare.measure.verdict.cost_model import PROFILES
 
 if TYPE_CHECKING:
-    from tare.codec import Codec
     from tare.measure.sampling.case_runner import Seat
     from tare.measure.session import Session
     from tare.measure.verdict.cost_model import Profile
@@ -62,11 +61,6 @@ class Uses:
             math.inf if barred(entry, wanted) else _cost(seat, use)
             for use, wanted in zip(self._uses, self._wanted, strict=True)
         ]
-
-    def barred(self, codec: Codec) -> bool:
-        """Returns whether a codec can be chosen in no use."""
-        entry = self._codecs[str(codec)]
-        return all(barred(entry, wanted) for wanted in self._wanted)
 
     def measure_distances(self, seats: Iterable[Seat]) -> None:
         """Sets how many times over the best each seat costs, in the use that suits it best."""
