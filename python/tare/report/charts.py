@@ -134,7 +134,7 @@ def chart_data(found: Digest) -> dict[str, list[dict[str, Any]]]:
     slots = {codec: place for place, codec in enumerate(featured(found))}
     return {
         "codecs": [
-            {"codec": codec, "label": text.visible(codec, 60), "slot": slots.get(codec, MUTED)}
+            {"codec": codec, "label": text.visible(found.titles[codec], 60), "slot": slots.get(codec, MUTED)}
             for codec in found.codecs
         ],
         "cost": _cost(found, slots),
@@ -242,7 +242,7 @@ def _cost_rows(
             {
                 "basis": grid.medium,
                 "codec": row.codec,
-                "label": text.visible(row.codec, 40),
+                "label": text.visible(found.titles[row.codec], 40),
                 "slot": slots.get(row.codec, MUTED),
                 "B": short(n_bytes),
                 "S": short((part.t_ns or 0) * whole["subset"] / 1e9),
@@ -318,7 +318,7 @@ def _rows(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
                 {
                     "grid": place,
                     "codec": row.codec,
-                    "label": text.visible(row.codec, 40),
+                    "label": text.visible(found.titles[row.codec], 40),
                     "slot": slots.get(row.codec, MUTED),
                     "B": short(row.bytes),
                     "lossy": int(row.status == "lossy"),

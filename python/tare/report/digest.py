@@ -9,9 +9,12 @@ may be missing: a record of an interrupted run is still shown as far as it goes.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field
 from typing import Any
+
+from tare.codec.titles import titles_of
 
 __all__ = ["PROFILES", "TIMED", "Digest", "Grid", "Row", "Times", "digest", "items", "mapping", "number"]
 
@@ -150,6 +153,11 @@ class Digest:
     grids: tuple[Grid, ...]
     codecs: tuple[str, ...]
     growth: tuple[dict[str, Any], ...]
+
+    @functools.cached_property
+    def titles(self) -> dict[str, str]:
+        """The human name of each codec; no two are the same."""
+        return titles_of(self.codecs)
 
     @property
     def dataset(self) -> dict[str, Any]:

@@ -76,7 +76,8 @@ def _curves(found: Digest, slots: dict[str, int]) -> Iterator[tuple[dict[str, An
             continue
         several, slot = ways[codec, medium], slots.get(codec, MUTED)
         way = str(entry.get("delivery"))
-        name = f"{codec}, {way}" if len(several) > 1 else codec
+        title = found.titles.get(codec, codec)
+        name = f"{title}, {way}" if len(several) > 1 else title
         yield (
             entry,
             {

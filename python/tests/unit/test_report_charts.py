@@ -10,6 +10,7 @@ from support.capabilities import need_module
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
+from tare.codec.titles import title_of
 from tare.measure.result import Result
 from tare.report.charts import bases, chart_data, featured, group_of, group_said
 from tare.report.digest import digest
@@ -67,8 +68,8 @@ def test_each_delivery_is_a_curve_of_its_own(record):
     data = chart_data(digest(in_two_ways(record)))
     ends = [end for end in data["ends"] if end["panel"] == "memory, total"]
     base = {end["series"]: end for end in ends if end["codec"] == "json:stdlib"}
-    assert {"json:stdlib, framed", "json:stdlib, whole"} == set(base)
-    assert "json:orjson" in {end["series"] for end in ends}
+    assert {"JSON (stdlib), framed", "JSON (stdlib), whole"} == set(base)
+    assert "JSON (orjson)" in {end["series"] for end in ends}
     forms, slots = ({end[key] for end in base.values()} for key in ("form", "slot"))
     assert (2, 1) == (len(forms), len(slots))
     for panel in {point["panel"] for point in data["growth"]}:
@@ -104,7 +105,7 @@ def test_a_curve_that_failed_says_how(record):
         for end in chart_data(digest(record))["ends"]
         if end["panel"] == f"{first['medium']}, total"
     }
-    assert ends[first["codec"]]["said"].endswith(f"{first['codec']}: timeout")
+    assert ends[first["codec"]]["said"].endswith(f"{title_of(first['codec'])}: timeout")
     assert "! " in ends[second["codec"]]["said"]
 
 

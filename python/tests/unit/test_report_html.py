@@ -283,7 +283,7 @@ def test_charts_are_exported(record, tmp_path, theme):
 
     written = export(record, tmp_path, kind="svg", theme=theme)
     assert [f"{name}.svg" for name in CHARTS] == [path.name for path in written]
-    assert "parquet:pyarrow" in (tmp_path / "bandwidth.svg").read_text()
+    assert "Arrow / Feather, uncompressed" in (tmp_path / "bandwidth.svg").read_text()
 
 
 def test_a_missing_exporter_says_what_to_install(record, tmp_path, monkeypatch):
@@ -426,10 +426,10 @@ def test_the_probe_matrix_marks_what_is_recommended():
     """A codec with a compressor is shown by the column of the codec without it, and the page says why."""
     shown = render(synthetic_record("document", media=("memory",)))
     part = shown.partition('<section id="fidelity"')[2].partition("</section>")[0]
-    assert "json:orjson+zstd:3 is the column json:orjson." in text_of(part)
+    assert "JSON (orjson) + zstd is the column JSON (orjson)." in text_of(part)
     heads = [text_of(head) for head in re.findall(r"<th[^>]*tilted[^>]*>(.*?)(?=<th|</tr>|</thead>)", part)]
     marked = [head.removesuffix(" \u2605") for head in heads if head.endswith("\u2605")]
-    assert "json:orjson" in marked
+    assert "JSON (orjson)" in marked
     told = re.search(r"recommended: (.*?)\.</p>", part)
-    assert re.search(r"json:orjson for [a-z, ]*message", text_of(told.group(1)))
+    assert re.search(r"JSON \(orjson\) for [a-z, ]*message", text_of(told.group(1)))
     assert {one.split(" for ")[0] for one in text_of(told.group(1)).split("; ")} >= set(marked)

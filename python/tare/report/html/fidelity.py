@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tare.codec.titles import title_of
 from tare.report import exchanging, text, words
 from tare.report.charts import verdict_of
 from tare.report.digest import PROFILES, Digest, number
-from tare.report.html.markup import Cell, breakable, codec, details, esc, scroll_table
+from tare.report.html.markup import Cell, details, esc, key, named, scroll_table
 
 __all__ = ["SIGNS", "cell_details", "exchange", "matrix", "own_data"]
 
@@ -44,7 +45,7 @@ def matrix(found: Digest, slots: dict[str, int]) -> str:
         order = {one: i for i, one in enumerate(found.codecs)}
         codecs = sorted(cells, key=lambda one: (order.get(one, 999), one))
         heads: list[Cell] = [("probe", "t")] + [
-            (f'<span class="tilt">{codec(one, slots.get(one, 99))}{_chosen(uses.get(one))}</span>', "tilted")
+            (f'<span class="tilt">{key(one, slots.get(one, 99))}{_chosen(uses.get(one))}</span>', "tilted")
             for one in codecs
         ]
         rows = [
@@ -80,9 +81,7 @@ def _chosen(uses: list[str] | None) -> str:
 
 def _recommended(found: Digest) -> str:
     """Which columns are of recommended codecs, and for which uses."""
-    told = [
-        f"<code>{breakable(name)}</code> for {esc(', '.join(uses))}" for name, uses in _uses(found).items()
-    ]
+    told = [f"{esc(title_of(name), 100)} for {esc(', '.join(uses))}" for name, uses in _uses(found).items()]
     return f'<p class="soft"><b class="star">{_STAR}</b> recommended: {"; ".join(told)}.</p>' if told else ""
 
 
@@ -95,7 +94,7 @@ def _compressed(found: Digest) -> str:
     example = str(first) if first in pressed else pressed[0]
     return (
         f'<p class="soft">A compressor gives back every byte, so it changes nothing here: '
-        f"<code>{breakable(example)}</code> is the column <code>{breakable(_plain(example))}</code>.</p>"
+        f"{esc(title_of(example), 100)} is the column {esc(title_of(_plain(example)), 100)}.</p>"
     )
 
 
@@ -295,7 +294,7 @@ def _own_row(name: str, verify: dict[str, Any], slots: dict[str, int]) -> list[C
     if verify.get("unchecked"):
         shown += ", by its worker's own word"
     return [
-        (codec(name, slots.get(name, 99)), "t"),
+        (named(name, slots.get(name, 99)), "t"),
         (f'<span class="badge {css}">{esc(shown)}</span>', "t"),
         (esc(text.count(number(verify.get("items_in")))), ""),
         (esc(text.count(number(verify.get("items_out")))), ""),

@@ -8,9 +8,21 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tare.codec.titles import title_of
 from tare.report import text
 
-__all__ = ["Cell", "breakable", "codec", "details", "esc", "inline_code", "json_block", "scroll_table"]
+__all__ = [
+    "Cell",
+    "breakable",
+    "codec",
+    "details",
+    "esc",
+    "inline_code",
+    "json_block",
+    "key",
+    "named",
+    "scroll_table",
+]
 
 # HTML of a cell and its class: "t" is text, numbers are the rule; "9@t" is text over nine columns.
 Cell = tuple[str, str]
@@ -58,6 +70,28 @@ def codec(name: str, slot: int) -> str:
     '<span class="c k0">json:<wbr>orjson</span>'
     """
     return f'<span class="c k{slot}">{breakable(name, 100)}</span>'
+
+
+def named(name: str, slot: int, title: str = "") -> str:
+    """A codec's human name with its coloured shape, and its id below; ``title`` where it is known already.
+
+    >>> named("json:orjson", 0)
+    '<span class="c k0 title">JSON (orjson)</span><small class="id">json:<wbr>orjson</small>'
+    >>> named("pickle", 1)
+    '<span class="c k1 title">pickle</span>'
+    """
+    title = title or title_of(name)
+    below = f'<small class="id">{breakable(name, 100)}</small>' if title != name else ""
+    return f'<span class="c k{slot} title">{esc(title, 100)}</span>{below}'
+
+
+def key(name: str, slot: int) -> str:
+    """A codec's human name with its coloured shape, as a legend has it.
+
+    >>> key("json:orjson", 0)
+    '<span class="c k0 title">JSON (orjson)</span>'
+    """
+    return f'<span class="c k{slot} title">{esc(title_of(name), 100)}</span>'
 
 
 def breakable(name: object, limit: int = 200) -> str:

@@ -25,7 +25,7 @@ from tare.report.charts import (
 from tare.report.digest import PROFILES, Digest, digest, mapping, number
 from tare.report.html.fidelity import cell_details, exchange, matrix, own_data
 from tare.report.html.hero import hero
-from tare.report.html.markup import codec, details, esc, json_block, scroll_table
+from tare.report.html.markup import details, esc, json_block, key, named, scroll_table
 from tare.report.html.ranking import ranking
 from tare.report.html.tables import comparison, data_table
 
@@ -238,7 +238,7 @@ def _codec_legend(found: Digest, slots: dict[str, int]) -> str:
     drawn = {str(entry.get("codec")) for entry in found.growth}
     return (
         '<p class="keys">'
-        + " ".join(codec(name, slot) for name, slot in slots.items() if name in drawn)
+        + " ".join(key(name, slot) for name, slot in slots.items() if name in drawn)
         + "</p>"
     )
 
@@ -388,7 +388,7 @@ def _options(found: Digest, slots: dict[str, int]) -> str:
         shown = " ".join(f"{k} {v}" for k, v in version.items()) if isinstance(version, dict) else version
         body.append(
             [
-                (codec(str(name), slots.get(str(name), 99)), "t"),
+                (named(str(name), slots.get(str(name), 99)), "t"),
                 (esc(shown or "", 60), "t"),
                 (f"<code>{esc(listed, 400)}</code>" if listed else "", "t left"),
                 (esc(entry.get("threads") or ""), "n"),

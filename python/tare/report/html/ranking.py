@@ -9,7 +9,7 @@ from tare.measure.verdict import text as verdict_text
 from tare.report import answer, text, words
 from tare.report.digest import Digest, Row, items, mapping, number
 from tare.report.html.hero import of_use, uses
-from tare.report.html.markup import Cell, breakable, details, esc, scroll_table
+from tare.report.html.markup import Cell, details, esc, named, scroll_table
 
 __all__ = ["bars", "ranking"]
 
@@ -64,13 +64,18 @@ def _bars(group: list[Digest], slots: dict[str, int]) -> str:
     rows: list[str] = []
     for name in names:
         values = [_bar(number(figures[name].get(key)), most[key], key) for key in heads]
-        body.append([(_name(titles[name], name, slots), "t"), *values, (_kept(group, name), "t keeps")])
+        body.append(
+            [(named(name, slots.get(name, 99), titles[name]), "t"), *values, (_kept(group, name), "t keeps")]
+        )
         best = " ".join(f"best-{one.profile}" for one in group if one.verdict.get("codec") == name)
         order = ",".join(f"{one.profile}:{place[name]}" for one, place in zip(group, places, strict=True))
         rows.append(f'data-codec="{esc(name, 400)}" data-of="{order}"' + (f' class="{best}"' if best else ""))
     for row in guessed:
         body.append(
-            [(_name(titles[row.codec], row.codec, slots), "t"), *_guess(found, row, most, len(heads))]
+            [
+                (named(row.codec, slots.get(row.codec, 99), titles[row.codec]), "t"),
+                *_guess(found, row, most, len(heads)),
+            ]
         )
         rows.append(f'data-codec="{esc(row.codec, 400)}" class=guessed')
     columns: list[Cell] = [
@@ -92,11 +97,6 @@ def _guess(found: Digest, row: Row, most: dict[str, float], columns: int) -> lis
         (esc(f"{said} to write and read" if said else ""), f"{columns - 1}@t guess"),
         (f'<span class="badge"{why}>predicted</span> from a small part of the data', "t keeps"),
     ]
-
-
-def _name(title: str, codec: str, slots: dict[str, int]) -> str:
-    shown = f'<span class="c title k{slots.get(codec, 99)}">{esc(title, 100)}</span>'
-    return shown if title == codec else f'{shown}<small class="id">{breakable(codec, 100)}</small>'
 
 
 def _bar(value: float | None, most: float, key: str) -> Cell:

@@ -353,7 +353,7 @@ const open = (set, p, c, verdict) => {
   if (hook) lines.push(["with the option", hook]);
   const again = (own || word(set.repro[p])).split("{codec}").join(name);
   if (again) lines.push(["repeat it", again]);
-  panel.replaceChildren(make("h4", "", name + ": " + set.probes[p].replace(/_/g, " ")));
+  panel.replaceChildren(make("h4", "", (labels[name] || name) + ": " + set.probes[p].replace(/_/g, " ")));
   const dl = make("dl");
   lines.forEach(([k, t]) => {
     const dd = make("dd");
@@ -371,7 +371,7 @@ D.cells.forEach((set, s) => {
   all("tbody tr", table).forEach((tr, p) => all("td", tr).forEach((td, c) => {
     if (!Array.isArray(set.cells[p][c])) return;
     const verdict = verdictOf(td), go = () => open(set, p, c, verdict);
-    td.setAttribute("aria-label", set.codecs[c] + ", " + set.probes[p].replace(/_/g, " ") + ": " + verdict);
+    td.setAttribute("aria-label", (labels[set.codecs[c]] || set.codecs[c]) + ", " + set.probes[p].replace(/_/g, " ") + ": " + verdict);
     td.title = td.getAttribute("aria-label");
     td.setAttribute("role", "button");
     // One tab stop per table; arrows move inside it.

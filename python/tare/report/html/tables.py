@@ -8,7 +8,7 @@ from tare.measure.worker.peak_memory import copies
 from tare.report import text, words
 from tare.report.charts import bases, basis_of, link_of, orders
 from tare.report.digest import Digest, Grid, Row, Times, mapping, number
-from tare.report.html.markup import Cell, codec, esc, scroll_table
+from tare.report.html.markup import Cell, esc, key, named, scroll_table
 
 __all__ = ["comparison", "data_table"]
 
@@ -52,7 +52,7 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
 
 
 def _measured(row: Row, slots: dict[str, int]) -> list[Cell]:
-    name = codec(row.codec, slots.get(row.codec, 99))
+    name = named(row.codec, slots.get(row.codec, 99))
     return [
         (name + (f" <small>{esc(row.delivery)}</small>" if row.delivery else ""), "t"),
         (_kept(row), "t"),
@@ -109,7 +109,7 @@ def data_table(
 
 
 def _named(name: Any, slots: dict[str, int]) -> Cell:
-    return codec(str(name), slots.get(str(name), 99)), ""
+    return key(str(name), slots.get(str(name), 99)), ""
 
 
 def _bandwidth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
