@@ -23,7 +23,7 @@ import regret_timeit
 from regret_answers import Answer, asked, reported, settled, verdicts, weights
 from regret_data import CACHE, Dataset, csv_of_bytes, selected
 from regret_machine import file_rate, rates
-from regret_oracle import oracle, oracle_of_lines, true_times
+from regret_oracle import SHORTLIST, oracle, oracle_of_lines, true_times
 from regret_uses import Choice, Figures, calibration, factor, judge, median, quantile, uses_of
 
 SIZE_WHOLE, SIZE_BLOCKS = 0.01, 0.03  # how far the size of the whole may be off
@@ -265,12 +265,11 @@ def ns_a_call() -> tuple[float, float, float, dict[str, Any]]:
 def shortlist_measured(load: str) -> tuple[float, float, float, dict[str, Any]]:
     """Returns the smallest share of the installed shortlist that a record has figures of, or a lasting reason."""
     from tare import Codec
-    from tare.codec.shortlist import shortlist
 
     worst, where = 1.0, ""
     for dataset in selected():
         of = "table" if dataset.kind == "table" else "document"
-        wanted = [id for id in shortlist(of) if Codec.parse(id).installed]
+        wanted = [id for id in (str(Codec.parse(id)) for id in SHORTLIST[of]) if Codec.parse(id).installed]
         done = settled(answer(dataset, load).record)
         share = sum(id in done for id in wanted) / len(wanted)
         if share < worst:

@@ -50,8 +50,35 @@ ONE_THREAD = {
         ("BLOSC", "NTHREADS"),
     )
 }
-# Others outside the defaults of the registry, which may be the best of something. The product's own list of such
-# variants is not used: what it lacks must show here.
+# What people use, by kind: the shortlist of the design, likeliest first.
+SHORTLIST: Mapping[str, tuple[str, ...]] = {
+    "table": (
+        "parquet:pyarrow,compression=zstd,level=3",
+        "parquet:polars",
+        "parquet:duckdb,compression=zstd",
+        "arrow:pyarrow",
+        "arrow:pyarrow,compression=lz4",
+        "arrow:pyarrow,compression=zstd",
+        "orc:pyarrow,compression=zstd",
+        "parquet:pyarrow,compression=zstd,level=9",
+        "csv:pyarrow+zstd:3",
+        "ndjson:polars+zstd:3",
+    ),
+    "document": (
+        "json:orjson",
+        "json:msgspec",
+        "json:stdlib",
+        "msgpack:msgspec",
+        "msgpack:ormsgpack",
+        "msgpack:msgpack",
+        "json:orjson+zstd:3",
+        "msgpack:msgspec+zstd:3",
+        "msgpack:msgspec+lz4:1",
+        "cbor:cbor2",
+        "blit:tare",
+    ),
+}
+# Others outside the defaults of the registry, which may be the best of something.
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "table": (
         "parquet:pyarrow,compression=lz4",
@@ -102,11 +129,10 @@ def candidates(kind: str) -> list[str]:
     """
     from tare.codec import Codec
     from tare.codec import candidates as registered
-    from tare.codec.shortlist import shortlist
 
     of = "table" if kind == "table" else "document"
     listed = [str(codec) for codec in registered(of, sequence=kind == "lines")]
-    ids = [*shortlist(of), *(OF_LINES if kind == "lines" else ()), *BESIDE[of], *listed]
+    ids = [*SHORTLIST[of], *(OF_LINES if kind == "lines" else ()), *BESIDE[of], *listed]
     found = dict.fromkeys(str(Codec.parse(id)) for id in ids)
     return [id for id in found if Codec.parse(id).installed and not barred(id, Use())]
 
