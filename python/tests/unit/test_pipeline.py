@@ -39,9 +39,10 @@ class _Timed(SimpleNamespace):
     __hash__ = object.__hash__
     __eq__ = object.__eq__
 
-    def sample(self, operation: str, round_: int, position: int) -> None:
+    def sample(self, operation: str, round_: int, position: int, *, in_a_row: int = 1) -> None:
         self.session.taken.append((self.codec, operation, round_))
-        self.session.elapsed_s += self.took_s
+        self.session.in_a_row.add(in_a_row)
+        self.session.elapsed_s += in_a_row * self.took_s
         columns = self.samples.setdefault(operation, {name: [] for name in ("round", "wall_ns", "batch")})
         columns["round"].append(round_)
         columns["wall_ns"].append(round(self.times.pop(0)) if self.times else 1000)
@@ -121,12 +122,19 @@ def test_the_small_part_predicts_by_what_the_base_grew():
 
 def _session(**more: Any) -> Any:
     return SimpleNamespace(
-        **{"elapsed_s": 0.0, "rng": random.Random(1), "taken": [], "tell": lambda *_, **__: None, **more}
+        **{
+            "elapsed_s": 0.0,
+            "rng": random.Random(1),
+            "taken": [],
+            "in_a_row": set(),
+            "tell": lambda *_, **__: None,
+            **more,
+        }
     )
 
 
 def test_every_codec_gets_a_few_rounds_and_those_near_the_best_more():
-    """Three of each, in one order and then in reverse; the near one goes on until its figures are narrow."""
+    """Three of each, after the first in one order and then in reverse; the near one goes on until its figures are narrow."""
     session = _session()
     seats = [_seat(ORJSON, [], session=session), _seat(PICKLE, [], session=session)]
     taken = sample_rounds(session, seats, lambda: seats[:1], seats, first=0, until_s=100.0)
@@ -137,7 +145,7 @@ def test_every_codec_gets_a_few_rounds_and_those_near_the_best_more():
     assert rounds[PICKLE] in (3, 4)
     assert rounds[ORJSON] >= 9
     assert taken == max(round_ for *_, round_ in session.taken)
-    first, second = ([one[:2] for one in session.taken if one[2] == n] for n in (1, 2))
+    first, second = ([one[:2] for one in session.taken if one[2] == n] for n in (2, 3))
     assert first == second[::-1]
 
 
@@ -156,6 +164,72 @@ def test_no_sample_begins_that_would_end_after_the_limit():
     sample_rounds(session, seats, lambda: seats, [], first=0, until_s=5.0)
     assert session.elapsed_s <= 5.0
     assert session.taken
+
+
+def test_what_people_use_is_sampled_once_before_the_best_go_on():
+    """A trial is a cold call beside another codec's; only what was far off in it waits."""
+    session = _session()
+    best, usual, far = (_seat(codec, [], session=session) for codec in (ORJSON, STDLIB, PICKLE))
+    best.distance, usual.distance, far.distance = 1.0, 3.0, 30.0
+    sample_rounds(session, [best, usual, far], lambda: [best], [usual, far], first=0, until_s=100.0, few=True)
+    taken = [codec for codec, operation, _ in session.taken if operation == "encode"]
+    assert set(taken) == {ORJSON, STDLIB}
+    assert taken.index(STDLIB) < [at for at, codec in enumerate(taken) if codec == ORJSON][2]
+
+
+def test_the_first_round_takes_what_is_quick_first_and_nothing_twice():
+    """Where the time ends within it, the next one goes on with what was left."""
+    session = _session()
+    slow, quick = (_seat(codec, [], session=session, took_s=s) for codec, s in ((STDLIB, 2.0), (ORJSON, 0.3)))
+    seats, near = [slow, quick], lambda: [slow, quick]
+    taken = sample_rounds(session, seats, near, [], first=0, until_s=2.5)
+    assert [codec for codec, *_ in session.taken] == [ORJSON, ORJSON]
+    sample_rounds(session, seats, near, [], first=taken, until_s=3.0, few=True)
+    assert [codec for codec, *_ in session.taken] == [ORJSON, ORJSON, STDLIB]
+
+
+def test_a_call_is_made_twice_in_a_row_while_there_is_time_for_both():
+    """The first pays for memory that went back to the system between rounds."""
+    session = _session()
+    sample_rounds(session, [_seat(ORJSON, [], session=session)], list, [], first=0, until_s=100.0)
+    assert session.in_a_row == {2}
+    session = _session()
+    slow = _seat(ORJSON, [], session=session, took_s=3.0)
+    sample_rounds(session, [slow], lambda: [slow], [], first=0, until_s=4.0)
+    assert session.in_a_row == {1}
+
+
+@pytest.mark.parametrize(("calls", "in_a_row", "samples"), [(1, 2, 2), (1, 1, 1), (50, 2, 1), (0, 2, 1)])
+def test_only_single_calls_are_repeated(calls: int, in_a_row: int, samples: int):
+    """A batch of short calls is warm already."""
+    from tare.measure.sampling.case_runner import Seat
+
+    seat: Any = Seat.__new__(Seat)
+    asked: list[int] = []
+    seat.session = SimpleNamespace(settings=Settings(), full_batches=set())
+    seat.shared, seat.worker, seat.language, seat.case = False, None, "", {"key": "k"}
+    seat._batch_of = lambda _: calls
+
+    def request(_operation: str, *, samples: int, batch: int, **_: Any) -> dict[str, Any]:
+        asked.append(samples)
+        return {"cols": ["wall_ns"], "samples": [[5_000_000]] * samples, "batch": max(1, batch)}
+
+    seat._request = request
+    assert len(seat._run("encode", in_a_row=in_a_row)["samples"]) == samples
+    assert asked == [samples]
+
+
+def test_a_codec_that_reads_parts_fast_is_near():
+    """It may be the best of ``random`` only."""
+    parquet, arrow = (Codec.parse(text) for text in ("parquet:pyarrow", "arrow:pyarrow"))
+    seats = [_seat(parquet, [1e6]), _seat(arrow, [9e6])]
+    for seat, ns in zip(seats, (1e6, 1e4), strict=True):
+        seat.operations, seat.medium = ("write", "read", "subset"), "file"
+        seat.samples = {"write": seat.samples["encode"], "read": seat.samples["decode"]}
+        seat.samples["subset"] = {"wall_ns": [round(ns)], "batch": [1], "round": [1]}
+    uses = _uses(parquet, arrow)
+    uses.measure_distances(seats)
+    assert [seat.distance for seat in seats] == [1.0, 1.0]
 
 
 def test_trial_samples_go_when_there_are_others():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tare.errors import WorkerError
-from tare.measure.sampling.case_runner import calls_ns
+from tare.measure.sampling.batch_length import calls_ns
 from tare.measure.stages.transfer import hold_stamps, span_of
 from tare.measure.worker_client import sample_check, samples
 from tare.measure.worker_client.sample_check import System

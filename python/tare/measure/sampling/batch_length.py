@@ -1,11 +1,11 @@
-"""How many calls a sample has: as many as take the target, whatever the first call took."""
+"""How many calls a sample has: as many as take the target, whatever the first call took; and what one takes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["long_enough", "wall_ns"]
+__all__ = ["calls_ns", "long_enough", "wall_ns"]
 
 _TRIES = 3
 _MOST_CALLS = 1_000_000
@@ -49,3 +49,19 @@ def long_enough(
 def wall_ns(reply: dict[str, Any]) -> int:
     """Wall time of the last sample of a reply of ``run``, in nanoseconds."""
     return int(reply["samples"][-1][reply["cols"].index("wall_ns")])
+
+
+def calls_ns(columns: dict[str, list[int]]) -> list[float]:
+    """Time of one call in each sample, in nanoseconds: CPU where another process took the CPU, else wall.
+
+    >>> calls_ns({"wall_ns": [90, 20], "user_ns": [30, 10], "sys_ns": [0, 0], "nivcsw": [1, 0], "batch": [3, 1]})
+    [10.0, 20.0]
+    """
+    # Without user_ns the rest of CPU time says nothing.
+    names = [name for name in ("user_ns", "sys_ns") if name in columns and "user_ns" in columns]
+    calls = []
+    for index, (wall, batch) in enumerate(zip(columns["wall_ns"], columns["batch"], strict=True)):
+        preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
+        cpu = sum(columns[name][index] for name in names)
+        calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
+    return calls

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tare.measure.session import Part, Session
     from tare.measure.worker_client.client import Worker
 
-__all__ = ["TARGET_NS", "WARM_MS", "Seat", "calls_ns", "level", "threads_of"]
+__all__ = ["TARGET_NS", "WARM_MS", "Seat", "level", "threads_of"]
 
 TARGET_NS = 2_000_000
 """A sample is a batch of calls calibrated to this long, in nanoseconds."""
@@ -44,6 +44,7 @@ _SLOWEST = 20
 _SURE = 10
 _SPARE_S = 2.0
 _TRIAL_MS = 300
+_AGAIN_MS = 50  # a first call that takes longer is not made again in a trial
 _LONG_NS = 20_000_000
 """From here on a first call is taken for what others take: what it pays for once is little beside it."""
 _WARM_SHARE = 1 / 60
@@ -67,22 +68,6 @@ def threads_of(case: dict[str, Any]) -> int | str:
     ('all', 1)
     """
     return "all" if level(case, "threads") == "all" else 1
-
-
-def calls_ns(columns: dict[str, list[int]]) -> list[float]:
-    """Time of one call in each sample, in nanoseconds: CPU where another process took the CPU, else wall.
-
-    >>> calls_ns({"wall_ns": [90, 20], "user_ns": [30, 10], "sys_ns": [0, 0], "nivcsw": [1, 0], "batch": [3, 1]})
-    [10.0, 20.0]
-    """
-    # Without user_ns the rest of CPU time says nothing.
-    names = [name for name in ("user_ns", "sys_ns") if name in columns and "user_ns" in columns]
-    calls = []
-    for index, (wall, batch) in enumerate(zip(columns["wall_ns"], columns["batch"], strict=True)):
-        preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
-        cpu = sum(columns[name][index] for name in names)
-        calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
-    return calls
 
 
 class Seat:
@@ -130,6 +115,8 @@ class Seat:
         """The part that its operation ``subset`` reads, where its labels name none."""
         self.inside: Sequence[str] = ()
         """What comes before its worker's command: the namespace of a link's end."""
+        self.turn: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+        """Held while something of a trial is timed, where several go on at a time."""
         self.shared = worker is not None
         self.worker = worker
         # What an earlier launch took is the best guess of what this one will.
@@ -195,7 +182,7 @@ class Seat:
             self.lose(error)
 
     def try_once(self, round_: int) -> None:
-        """Write and read once, each first call timed, and compare what came back; a Python codec, whole.
+        """Write and read, twice each if that is quick, and compare what came back; a Python codec, whole.
 
         Calls that are long are kept as samples; short ones are sampled once more, in batches.
 
@@ -204,13 +191,14 @@ class Seat:
         """
         try:
             self.prepare(cold=False)
-            budget_ms = int((self.limit_s or self.session.settings.deadline_s) * 1000)
-            replies = [
-                self._request(operation, samples=1, batch=1, budget_ms=budget_ms, keep=True)
-                for operation in self.operations[:2]
-            ]
+            # The first call pays for memory and pages that the second one finds.
+            with self.turn:
+                replies = [
+                    self._request(operation, samples=2, batch=1, budget_ms=_AGAIN_MS, keep=True)
+                    for operation in self.operations[:2]
+                ]
             made, came = replies
-            first_ns = [wall_ns(reply) for reply in replies]
+            first_ns = [int(reply["samples"][0][reply["cols"].index("wall_ns")]) for reply in replies]
             self._prepared(
                 {
                     "bytes": made["bytes"],
@@ -230,8 +218,9 @@ class Seat:
                 return
             if position < len(replies) and first_ns[position] > _LONG_NS:
                 self.keep(operation, round_, position, replies[position])
-            elif position < len(replies) or first_ns[0] < _LONG_NS:
-                self.sample(operation, round_, position)
+            else:
+                with self.turn:
+                    self.sample(operation, round_, position)
 
     def _held(self, found: dict[str, Any]) -> dict[str, Any]:
         """A comparison as it is to be believed: what a given worker says is held against what its bytes give."""
@@ -353,10 +342,18 @@ class Seat:
         if reply is not None:
             self._learn(operation, reply)
 
-    def sample(self, operation: str, round_: int, position: int) -> None:
-        """Take one sample and keep it; a failure ends the case."""
+    def sample(self, operation: str, round_: int, position: int, *, in_a_row: int = 1) -> None:
+        """Take one sample, or several, and keep them; a failure ends the case.
+
+        Args:
+            operation: The operation.
+            round_: Number of the round.
+            position: Place in the round.
+            in_a_row: Samples to take of a call that is long enough to be one alone. The first pays for memory that
+                was given back to the system since the last round; the next is what a program sees that goes on.
+        """
         began = time.monotonic_ns()
-        reply = self._run(operation)
+        reply = self._run(operation, in_a_row=in_a_row)
         if reply is None:
             return
         self.session.round_ns += time.monotonic_ns() - began
@@ -374,8 +371,8 @@ class Seat:
         wall = reply["cols"].index("wall_ns")
         return sum(int(row[wall]) for row in reply["samples"]) / len(reply["samples"]) / 1e9
 
-    def _run(self, operation: str, batch: int | None = None) -> dict[str, Any] | None:
-        """One sample of the worker; None when there is none, and then the seat is lost."""
+    def _run(self, operation: str, batch: int | None = None, in_a_row: int = 1) -> dict[str, Any] | None:
+        """One sample of the worker, or some single calls in a row; None when there is none, and then the seat is lost."""
         if self.shared and self.worker is not None and not self.worker.alive:
             # Another codec ended the worker we share: our earlier samples stand.
             self.alive = False
@@ -383,7 +380,10 @@ class Seat:
         budget_ms = int(self.session.settings.deadline_s * 1000)
 
         def ask(calls: int) -> dict[str, Any]:
-            return self._request(operation, samples=1, batch=calls, budget_ms=budget_ms, warm=batch is None)
+            samples = in_a_row if calls == 1 else 1
+            return self._request(
+                operation, samples=samples, batch=calls, budget_ms=budget_ms, warm=batch is None
+            )
 
         key = (self.case.get("key", ""), operation)
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.measure.sampling.case_runner import calls_ns
+from tare.measure.sampling.batch_length import calls_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

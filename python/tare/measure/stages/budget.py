@@ -30,7 +30,7 @@ QUICK_LAUNCHES = 3
 FIRST_WEIGHT = 1.6
 """How many times the time of another launch of a plan the first one gets: it warms up, and compares what came back."""
 # Less is measured whole, without asking how long it takes.
-_LARGE_BYTES = 16 << 20
+_LARGE_BYTES = 32 << 20
 # What a codec is tried on to tell how long a pass takes; what is measured at the least.
 _TRIED_BYTES, _LEAST_BYTES = 4 << 20, 16 << 20
 # Seconds that the base takes for a byte where it could not be tried.

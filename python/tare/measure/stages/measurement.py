@@ -34,6 +34,8 @@ _PROMISING = 2.0
 _NEAR = 1.6
 # With less time than this, in seconds, no further codec is tried.
 _WORTH_S = 1.0
+# Starting, loading and trying the second process of the base takes about as long; then it has no rounds.
+_CONTROL_S = 0.5
 _KEPT_EVERY_S = 5.0
 """Seconds after which the rounds so far go into the journal."""
 # When the first answer is due, though the pass is not over: after this, and a share of the limit.
@@ -148,7 +150,7 @@ class Measurement:
         """Adds the base once more in a process of its own, which shows what is noise, and the copying of its bytes."""
         session = self.session
         case = self._case(self.base, self.part, "weigh", "whole")
-        if case["status"] not in _MEASURED or session.elapsed_s > until_s:
+        if case["status"] not in _MEASURED or until_s - session.elapsed_s < _CONTROL_S:
             return
         twin = Seat(session, twin_case(session, case, self.base, self.part), self.base, self.part)
         copy = _Copy(session, session.case("copy", self.part, "weigh"), self.base, self.part)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from tare.measure.sampling.case_runner import calls_ns
-from tare.measure.stages.standings import rounds_of
+from tare.measure.sampling.batch_length import calls_ns
+from tare.measure.stages.standings import is_sampled, rounds_of
 
 if TYPE_CHECKING:
     from tare.measure.sampling.case_runner import Seat
@@ -16,6 +16,10 @@ __all__ = ["FEW", "sample_rounds"]
 
 FEW = 3
 """Rounds of what people use, and of what may be the best of some use."""
+# Calls in a row of what takes no longer than this, in seconds: of a longer one memory is a small part.
+_IN_A_ROW, _AGAIN_S = 2, 0.15
+# Times over the best from which on what people use is not sampled before the best are known well.
+_FAR = 4.0
 # Rounds of those near the best: until a quarter of their samples lie within this of the least.
 _SOME, _FEWEST, _MOST = 5, 9, 45
 _NARROW = 0.02
@@ -49,19 +53,26 @@ def sample_rounds(
     while True:
         close = near()
         due = _due([seat for seat in seats if _lives(seat)], close, common)
-        if few and not any(seat in close and rounds_of(seat) < FEW for seat in due):
+        if few and all(rounds_of(seat) >= FEW for seat in seats if seat in close and _lives(seat)):
             return taken
         order = [(seat, operation) for seat in due for operation in seat.operations]
         if not order:
             return taken
         session.rng.shuffle(order)
-        for turn in (order, order[::-1]):
+        turns = [order, order[::-1]]
+        if any(rounds_of(seat) < 1 for seat in due):
+            # Where the time suffices for some only, it is for those that are quick.
+            new = [one for one in order if not is_sampled(*one)]
+            turns = [sorted(new, key=lambda one: (one[0] not in close, one[0].expected_s(one[1])))]
+        for turn in turns:
             taken += 1
             for position, (seat, operation) in enumerate(turn):
-                if session.elapsed_s + seat.expected_s(operation) > until_s:
+                left_s, one_s = until_s - session.elapsed_s, seat.expected_s(operation)
+                if one_s > left_s:
                     return taken
                 if seat.alive:
-                    seat.sample(operation, taken, position)
+                    in_a_row = _IN_A_ROW if one_s <= min(_AGAIN_S, left_s / _IN_A_ROW) else 1
+                    seat.sample(operation, taken, position, in_a_row=in_a_row)
             session.tell("rounds", taken, 0, f"round {taken}: {len(due)} codecs")
 
 
@@ -69,8 +80,11 @@ def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat]
     """Who is in the next rounds: what matters most comes first."""
     rounds = {seat: rounds_of(seat) for seat in seats}
     close = [seat for seat in seats if seat in near]
+    # A trial's calls are cold: what was off in it may not be.
+    usual = [seat for seat in seats if seat in near or (seat in common and seat.distance <= _FAR)]
     return (
-        [seat for seat in close if rounds[seat] < FEW]
+        [seat for seat in usual if rounds[seat] < 1]
+        or [seat for seat in close if rounds[seat] < FEW]
         or [seat for seat in seats if rounds[seat] < (_SOME if seat in near else FEW * (seat in common))]
         # What two at a time took in their trials is no figure to show beside the others.
         or [seat for seat in seats if rounds[seat] < 1]

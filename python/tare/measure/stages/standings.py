@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tare.measure.sampling.case_runner import calls_ns
+from tare.measure.sampling.batch_length import calls_ns
 from tare.measure.verdict.constraints import barred, conditions
 from tare.measure.verdict.cost_model import PROFILES
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tare.measure.session import Session
     from tare.measure.verdict.cost_model import Profile
 
-__all__ = ["Uses", "least_ns", "rounds_of"]
+__all__ = ["Uses", "is_sampled", "least_ns", "rounds_of"]
 
 # What loses data is recommended only where the user allows it.
 _LOSSY = 2.0
@@ -32,6 +32,11 @@ def least_ns(seat: Seat, operation: str) -> float | None:
     return min(calls_ns(columns)) if columns and columns["batch"] else None
 
 
+def is_sampled(seat: Seat, operation: str) -> bool:
+    """Returns whether the seat has a sample of the operation from a round, its trial left out."""
+    return any(seat.samples.get(operation, {}).get("round", ()))
+
+
 def rounds_of(seat: Seat) -> int:
     """Returns the number of rounds in which every operation of the seat was sampled, its trial left out."""
     counts = [
@@ -41,7 +46,7 @@ def rounds_of(seat: Seat) -> int:
 
 
 class Uses:
-    """The uses that a run answers, as far as full writes and reads decide them.
+    """The uses that a run answers, as far as what was sampled decides them.
 
     Args:
         session: The run: its codecs, constraints and link.
@@ -50,8 +55,9 @@ class Uses:
     def __init__(self, session: Session) -> None:
         self._codecs = session.record["codecs"]
         link = session.settings.link
-        profiles = [use for use in PROFILES.values() if not use.subset_reads]
-        self._uses = [use.with_link(link) if link and use.name == "message" else use for use in profiles]
+        self._uses = [
+            use.with_link(link) if link and use.name == "message" else use for use in PROFILES.values()
+        ]
         self._wanted = [conditions(use.conditions, session.settings.must) for use in self._uses]
 
     def costs(self, seat: Seat) -> list[float]:
@@ -119,5 +125,9 @@ def _cost(seat: Seat, use: Profile) -> float:
     rate = use.bytes_per_s
     if math.isinf(rate) and seat.medium == "memory":
         rate = _FILE_RATE
-    passage = size / rate
-    return use.writes * write_ns / 1e9 + use.reads * (passage + read_ns / 1e9) + use.seconds_per_byte * size
+    whole = use.writes * write_ns / 1e9 + use.reads * (size / rate + read_ns / 1e9)
+    parts = 0.0
+    if use.subset_reads:
+        part_ns = least_ns(seat, "subset")
+        parts = math.inf if part_ns is None else use.subset_reads * part_ns / 1e9
+    return whole + parts + use.seconds_per_byte * size

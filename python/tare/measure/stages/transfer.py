@@ -105,7 +105,7 @@ class StreamSeat(Seat):
                     if error.type != "Unsupported":
                         raise
 
-    def sample(self, operation: str, round_: int, position: int) -> None:
+    def sample(self, operation: str, round_: int, position: int, *, in_a_row: int = 1) -> None:
         """Send the value once and keep span, both sides' CPU and the stamps."""
         try:
             sent, received = self._transfer()

@@ -52,6 +52,7 @@ class Trials:
         self._busy: set[tuple[Any, ...]] = set()
         self._late: dict[str, str] = {}
         self._change = threading.Condition()
+        self._turn = threading.Lock()
         self._ended = False
 
     @property
@@ -161,8 +162,9 @@ class Trials:
         seat.limit_s = session.settings.deadline_s if seat.codec == session.base else limit_s
         seat.share(worker)
         began_s = session.elapsed_s
-        # Two are tried at a time: what is sampled now counts until there are better figures.
+        # Two are tried at a time, for processes start and compare while another is timed.
         if seat.is_plain:
+            seat.turn = self._turn
             seat.try_once(TRIAL)
         else:
             seat.ready(verify=True)

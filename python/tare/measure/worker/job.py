@@ -50,10 +50,8 @@ class Job(calibration.Around):
     def run(self) -> dict[str, Any]:
         """Take the samples."""
         request, ready = self.request, self._ready
-        if ready is not None:
-            ready.last = None  # freed before, not during
-            if self.what in ("decode", "read", "subset", "open"):
-                ready.last_call = self.once if ready.grain == "whole" else self._all_of
+        if ready is not None and self.what in ("decode", "read", "subset", "open"):
+            ready.last_call = self.once if ready.grain == "whole" else self._all_of
         budget = request.get("budget_ms")
         try:
             batch = self._batch()
@@ -188,7 +186,9 @@ class Job(calibration.Around):
         return kept[key]
 
     def before(self) -> None:
-        """Remove what the last write left; drop a file to be read cold."""
+        """Free what the last call made, remove what the last write left; drop a file to be read cold."""
+        if self._ready is not None:
+            self._ready.last = None  # freed before, not during
         if self.shelf is not None:
             self.shelf.clear()
         if self.target is not None:
