@@ -20,6 +20,7 @@ from tare.codec.route_ids import codec_part, split_route
 from tare.errors import UsageError
 from tare.measure.analysis.ranked_cases import shown_cases
 from tare.measure.cases import CONN, FACTORS
+from tare.measure.environment.file_rate import measure_file_rate
 from tare.measure.environment.limits import with_limits
 from tare.measure.one_file import refuse_many
 from tare.measure.pipeline import measure_stages
@@ -228,6 +229,7 @@ def start_record(
     record = new_record(
         command=command, plan=plan or {"name": "default"}, seed=settings.seed, directory=settings.directory
     )
+    record["machine"]["file_bytes_per_s"] = measure_file_rate(settings.directory)
     summary = dataset.summary()
     late = hash_late and dataset.kind == "document" and dataset.bytes_memory > _HASHED_AT_ONCE
     record["dataset"] = {

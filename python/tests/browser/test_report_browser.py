@@ -65,7 +65,7 @@ def test_the_bandwidth_slider_ranks_again(visit):
     fast = ranking(chrome)
     assert "parquet:pyarrow,compression=zstd,level=9" == slow[0]
     assert "arrow:pyarrow" == fast[0]
-    assert said.startswith("At 1.00 MB/s, parquet:pyarrow,compression=zstd,level=9 costs least")
+    assert said.startswith("At 1.00 MB/s, Parquet (zstd 9) costs least")
     assert 1e10 == pytest.approx(chrome.execute_script("return tareReport.views.bandwidth.signal('v')"))
 
 
@@ -242,7 +242,7 @@ def test_the_csv_button_saves_the_table(visit, tmp_path):
         chrome.execute_async_script("setTimeout(arguments[0], 50)")
     lines = saved.read_text("utf-8").splitlines()
     assert lines[0].startswith("codec,on,write")
-    assert any(line.startswith("parquet:pyarrow,") for line in lines)
+    assert any(line.startswith("Parquet (snappy),") for line in lines)
 
 
 @pytest.mark.parametrize("name", ["hostile", "bare"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -30,10 +31,10 @@ def test_what_a_workers_heap_has_seen_is_the_same_for_base_and_twin(
     asked: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
 
     class Watched(client.Worker):
-        again = False
+        again = threading.local()  # two workers are prepared at a time
 
         def send(self, op: str, **fields: Any) -> int:
-            if not Watched.again:
+            if not getattr(Watched.again, "on", False):
                 asked[self.pid].append((op, fields.get("what", ""), fields.get("codec", "")))
             return super().send(op, **fields)
 
@@ -46,12 +47,12 @@ def test_what_a_workers_heap_has_seen_is_the_same_for_base_and_twin(
             try:
                 return ask(calls)
             finally:
-                Watched.again = True
+                Watched.again.on = True
 
         try:
             return long_enough(take, calls, target_ns, full=full)
         finally:
-            Watched.again = False
+            Watched.again.on = False
 
     monkeypatch.setattr(case_runner, "long_enough", counted_once)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

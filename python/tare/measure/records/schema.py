@@ -162,6 +162,7 @@ _MACHINE = _object(
     one_cpu=_TRUTH,
     clocks=_TABLE,
     psi=_TRUTH,
+    file_bytes_per_s=_NUMBER,
 )
 _DERIVED = {
     "type": ["object", "null"],

@@ -90,7 +90,7 @@ class Measurement:
             codecs: Codecs, the likeliest first.
             until_s: Elapsed seconds of the run at which it should end.
         """
-        if codecs and until_s - self.session.elapsed_s > _WORTH_S:
+        if codecs and until_s > self.session.elapsed_s:
             self._try([self._seat(codec, self.part, self._stage) for codec in codecs], self.part, until_s)
             self._keep()
 
@@ -163,7 +163,7 @@ class Measurement:
 
         Args:
             until_s: Elapsed seconds of the run at which it ends.
-            few: Whether a few rounds of those near the best are enough for now.
+            few: Whether one round of those near the best is enough for now.
         """
         seats = [*self.seats, *self._controls]
         session = self.session
@@ -224,7 +224,8 @@ class Measurement:
             if not self._answered and self._is_answer_due():
                 self.answer()
 
-        Trials(self.session, due, part).run(until_s, last=True, on_done=tell)
+        running = [seat for seat in self.seats if seat.part is part]
+        Trials(self.session, due, part, running).run(until_s, last=True, on_done=tell)
 
     def _is_answer_due(self) -> bool:
         limit_s = self.session.settings.limit_s or _UNLIMITED_S

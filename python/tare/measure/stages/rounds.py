@@ -19,7 +19,7 @@ FEW = 3
 # Calls in a row of what takes no longer than this, in seconds: of a longer one memory is a small part.
 _IN_A_ROW, _AGAIN_S = 2, 0.15
 # Times over the best from which on what people use is not sampled before the best are known well.
-_FAR = 4.0
+_FAR = 3.0
 # Rounds of those near the best: until a quarter of their samples lie within this of the least.
 _SOME, _FEWEST, _MOST = 5, 9, 45
 _NARROW = 0.02
@@ -44,7 +44,7 @@ def sample_rounds(
         common: What people use: each gets a few rounds.
         first: Rounds taken before.
         until_s: Elapsed seconds of the run after which no sample begins that is not expected to end by then.
-        few: Whether a few rounds of those that may be the best are enough for now.
+        few: Whether one round of those that may be the best is enough for now.
 
     Returns:
         Rounds taken, with those before.
@@ -53,7 +53,7 @@ def sample_rounds(
     while True:
         close = near()
         due = _due([seat for seat in seats if _lives(seat)], close, common)
-        if few and all(rounds_of(seat) >= FEW for seat in seats if seat in close and _lives(seat)):
+        if few and all(rounds_of(seat) > 0 for seat in seats if seat in close and _lives(seat)):
             return taken
         order = [(seat, operation) for seat in due for operation in seat.operations]
         if not order:

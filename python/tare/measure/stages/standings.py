@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tare.measure.sampling.batch_length import calls_ns
+from tare.measure.verdict.choice import file_rate
 from tare.measure.verdict.constraints import barred, conditions
 from tare.measure.verdict.cost_model import PROFILES
 
@@ -22,8 +23,6 @@ __all__ = ["Uses", "is_sampled", "least_ns", "rounds_of"]
 
 # What loses data is recommended only where the user allows it.
 _LOSSY = 2.0
-# A warm file's bytes cost next to nothing beside what is timed, where its own time is not measured.
-_FILE_RATE = 2e9
 
 
 def least_ns(seat: Seat, operation: str) -> float | None:
@@ -58,13 +57,14 @@ class Uses:
         self._uses = [
             use.with_link(link) if link and use.name == "message" else use for use in PROFILES.values()
         ]
+        self._file_rate = file_rate(session.record)
         self._wanted = [conditions(use.conditions, session.settings.must) for use in self._uses]
 
     def costs(self, seat: Seat) -> list[float]:
         """Returns what the codec costs in each use, in seconds; infinite where it cannot be chosen or has no times."""
         entry = self._codecs[str(seat.codec)]
         return [
-            math.inf if barred(entry, wanted) else _cost(seat, use)
+            math.inf if barred(entry, wanted) else _cost(seat, use, self._file_rate)
             for use, wanted in zip(self._uses, self._wanted, strict=True)
         ]
 
@@ -117,14 +117,14 @@ def _nearest(row: Sequence[float], least: Sequence[float]) -> float:
     return min(ratios, default=math.inf)
 
 
-def _cost(seat: Seat, use: Profile) -> float:
+def _cost(seat: Seat, use: Profile, file_rate: float) -> float:
     write_ns, read_ns = (least_ns(seat, operation) for operation in seat.operations[:2])
     if write_ns is None or read_ns is None or seat.case.get("bytes") is None:
         return math.inf
     size = float(seat.case["bytes"])
     rate = use.bytes_per_s
     if math.isinf(rate) and seat.medium == "memory":
-        rate = _FILE_RATE
+        rate = file_rate
     whole = use.writes * write_ns / 1e9 + use.reads * (size / rate + read_ns / 1e9)
     parts = 0.0
     if use.subset_reads:

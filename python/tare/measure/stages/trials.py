@@ -41,14 +41,20 @@ class Trials:
         session: The run.
         seats: One seat a codec, in the order in which they are tried.
         part: The sample.
+        known: Seats whose workers hold the sample already: codecs of the same library use them.
     """
 
-    def __init__(self, session: Session, seats: Sequence[Seat], part: Part) -> None:
+    def __init__(
+        self, session: Session, seats: Sequence[Seat], part: Part, known: Sequence[Seat] = ()
+    ) -> None:
         self._session = session
         self._part = part
         self._seats = list(seats)
         self._waiting = list(seats)
-        self._workers: dict[tuple[Any, ...], Worker] = {}
+        self._known = list(known)
+        self._workers: dict[tuple[Any, ...], Worker] = {
+            _group(seat): seat.worker for seat in known if seat.worker is not None and seat.worker.alive
+        }
         self._busy: set[tuple[Any, ...]] = set()
         self._late: dict[str, str] = {}
         self._change = threading.Condition()
@@ -178,7 +184,7 @@ class Trials:
 
     def _revive(self) -> None:
         """Give codecs that are well, but whose shared worker another one ended, a new worker."""
-        for seat in self._seats:
+        for seat in [*self._known, *self._seats]:
             if not seat.alive or seat.worker is None or seat.worker.alive:
                 continue
             group = _group(seat)

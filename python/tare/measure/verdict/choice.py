@@ -17,9 +17,9 @@ from tare.measure.verdict.constraints import Condition, allowed, barred, losses
 from tare.measure.verdict.cost_model import Costed, Profile
 from tare.measure.verdict.default_use import MESSAGE_BYTES
 
-__all__ = ["Choice", "Evidence", "choose", "gather", "short_of_time"]
+__all__ = ["Choice", "Evidence", "choose", "file_rate", "gather", "short_of_time"]
 
-# What a file medium is taken for when none was measured, in bytes per second.
+# Bytes per second of a file where nothing is known of it, as in records of version 1.
 ASSUMED_FILE = 1e9
 
 
@@ -118,7 +118,7 @@ def choose(
     weighed = both or weighed
     if not both:
         use = _one_way(weighed, use, notes)
-    medium, use = _medium(weighed, analysis, use, notes)
+    medium, use = _medium(weighed, analysis, use, file_rate(record), notes)
     full = full_share(record) / (number(size) or 1.0)
     choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))
     choice.share = min(1.0, 1 / full)
@@ -212,8 +212,21 @@ def _work_note(record: Mapping[str, Any], odd: Mapping[str, str]) -> list[str]:
     return [f"of {told} alone; the rest stands in the tables"] if told else []
 
 
+def file_rate(record: Mapping[str, Any]) -> float:
+    """Returns the bytes per second of a warm file, as the run measured it.
+
+    >>> file_rate({"machine": {"file_bytes_per_s": 6e9}}), file_rate({})
+    (6000000000.0, 1000000000.0)
+    """
+    return float((record.get("machine") or {}).get("file_bytes_per_s") or ASSUMED_FILE)
+
+
 def _medium(
-    mains: Mapping[tuple[str, str], Mapping[str, Any]], analysis: Analysis, use: Profile, notes: list[str]
+    mains: Mapping[tuple[str, str], Mapping[str, Any]],
+    analysis: Analysis,
+    use: Profile,
+    rate: float,
+    notes: list[str],
 ) -> tuple[str, Profile]:
     """The medium whose times are used, and the use with what had to be assumed."""
     timed = {medium for (_, medium), case in mains.items() if TOTAL in analysis.figures.get(case["key"], {})}
@@ -239,8 +252,8 @@ def _medium(
         notes.append("writing and reading taken from the store, as nothing else was measured")
         use = replace(use, medium="store")
     if use.measured[0] == "file" and medium == "memory" and not use.linked:
-        notes.append(f"no file was measured: its medium taken as {text.rate(ASSUMED_FILE)}")
-        use = replace(use, bytes_per_s=ASSUMED_FILE)
+        notes.append(f"measured in memory; a file's bytes are read at {text.rate(rate)}")
+        use = replace(use, bytes_per_s=rate)
     return medium, use
 
 
