@@ -123,8 +123,9 @@ def _run(path: Path, record: Path, more: Sequence[str]) -> Answer:
 
 @contextlib.contextmanager
 def spinning(processes: int) -> Iterator[None]:
-    """Keeps so many cores busy."""
-    busy = [subprocess.Popen([PYTHON, "-c", "while True: sum(range(10000))"]) for _ in range(processes)]
+    """Keeps so many cores busy, no longer than this process lives."""
+    loop = f"import os\nwhile os.getppid() == {os.getpid()}: sum(range(10000))"
+    busy = [subprocess.Popen([PYTHON, "-c", loop]) for _ in range(processes)]
     try:
         if busy:
             time.sleep(0.5)

@@ -196,7 +196,7 @@ const spelled = (e, id) => {
 const rankItem = (codec) => {
   const li = make("li");
   li.dataset.codec = codec;
-  const name = spelled(make("span", "c k" + slots[codec]), labels[codec]);
+  const name = spelled(make("span", "c title k" + slots[codec]), labels[codec]);
   const bars = make("span", "bars");
   bars.setAttribute("aria-hidden", "true");
   ["p-w", "p-v", "p-r", "p-n", "p-s"].forEach((p) => bars.appendChild(make("i", p)));
