@@ -101,7 +101,7 @@ def measure_local(
         left_s = (end_s - session.elapsed_s) / (len(races) - number)
         ends_s = session.elapsed_s + left_s
         # What may be the best is measured well before anything else is tried.
-        race.rounds(session.elapsed_s + SHARES["first rounds"] * left_s, few=True)
+        race.rounds(session.elapsed_s + SHARES["first rounds"] * left_s, once=True)
         close = set(beside(race.part.kind, sequence=True))
         race.variants(
             [codec for codec in later if str(codec) in close],

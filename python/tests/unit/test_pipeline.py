@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import threading
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from tare.errors import UsageError
 from tare.measure.pipeline import mark_unmeasured
 from tare.measure.session import Control, Event, Part
 from tare.measure.settings import Settings
-from tare.measure.stages import budget, measurement
+from tare.measure.stages import budget, measurement, trials
 from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.rounds import sample_rounds
 from tare.measure.stages.standings import Uses, least_ns
@@ -172,18 +173,20 @@ def test_what_people_use_is_sampled_once_before_the_best_go_on():
     session = _session()
     best, usual, far = (_seat(codec, [], session=session) for codec in (ORJSON, STDLIB, PICKLE))
     best.distance, usual.distance, far.distance = 1.0, 2.9, 30.0
-    sample_rounds(session, [best, usual, far], lambda: [best], [usual, far], first=0, until_s=100.0, few=True)
+    sample_rounds(
+        session, [best, usual, far], lambda: [best], [usual, far], first=0, until_s=100.0, once=True
+    )
     assert Counter(codec for codec, *_ in session.taken) == {ORJSON: 2, STDLIB: 2}
 
 
 def test_the_first_round_takes_what_is_quick_first_and_nothing_twice():
-    """Where the time ends within it, the next one goes on with what was left."""
+    """Where the time limit cuts it short, the next round continues with the operations that are left."""
     session = _session()
     slow, quick = (_seat(codec, [], session=session, took_s=s) for codec, s in ((STDLIB, 2.0), (ORJSON, 0.3)))
     seats, near = [slow, quick], lambda: [slow, quick]
     taken = sample_rounds(session, seats, near, [], first=0, until_s=2.5)
     assert [codec for codec, *_ in session.taken] == [ORJSON, ORJSON]
-    sample_rounds(session, seats, near, [], first=taken, until_s=3.0, few=True)
+    sample_rounds(session, seats, near, [], first=taken, until_s=3.0, once=True)
     assert [codec for codec, *_ in session.taken] == [ORJSON, ORJSON, STDLIB]
 
 
@@ -229,6 +232,21 @@ def test_a_codec_that_reads_parts_fast_is_near():
     uses = _uses(parquet, arrow)
     uses.measure_distances(seats)
     assert [seat.distance for seat in seats] == [1.0, 1.0]
+
+
+def test_a_codec_that_hangs_while_it_is_timed_holds_nobody_up(monkeypatch: pytest.MonkeyPatch):
+    """Trials are timed one at a time, but wait for each other for a moment only."""
+    monkeypatch.setattr(trials, "_PATIENCE_S", 0.01)
+    timing = threading.Lock()
+    hung, other, third = (trials._Turn(timing) for _ in range(3))
+    with hung:
+        with other:
+            assert timing.locked()
+        assert timing.locked(), "what another holds is not given back"
+    assert not timing.locked()
+    with third:
+        assert timing.locked()
+    assert not timing.locked()
 
 
 def test_trial_samples_go_when_there_are_others():
@@ -430,7 +448,7 @@ def test_no_trial_begins_that_would_end_after_the_limit():
     )
     seats = [SimpleNamespace(codec=codec, tried_s=took) for codec, took in ((PICKLE, 3.0), (ORJSON, 0.0))]
     base = SimpleNamespace(codec=STDLIB, tried_s=0.0)
-    trials: Any = Trials(session, [*seats, base], None)  # type: ignore[arg-type]
-    assert [trials._due(seat, 19.0, True) for seat in (seats[1], base)] == [False, True]
+    waiting: Any = Trials(session, [*seats, base], None)  # type: ignore[arg-type]
+    assert [waiting._due(seat, 19.0, True) for seat in (seats[1], base)] == [False, True]
     seats[0].tried_s = 1.0
-    assert trials._due(seats[1], 19.0, True)
+    assert waiting._due(seats[1], 19.0, True)

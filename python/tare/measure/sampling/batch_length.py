@@ -1,4 +1,4 @@
-"""How many calls a sample has: as many as take the target, whatever the first call took; and what one takes."""
+"""The number of calls in a sample, and the time of one of them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def wall_ns(reply: dict[str, Any]) -> int:
 
 
 def calls_ns(columns: dict[str, list[int]]) -> list[float]:
-    """Time of one call in each sample, in nanoseconds: CPU where another process took the CPU, else wall.
+    """Returns the time of one call in each sample, in nanoseconds: CPU where another process took the CPU, else wall.
 
     >>> calls_ns({"wall_ns": [90, 20], "user_ns": [30, 10], "sys_ns": [0, 0], "nivcsw": [1, 0], "batch": [3, 1]})
     [10.0, 20.0]

@@ -106,9 +106,9 @@ class Seat:
         self.limit_s = 0.0
         """Deadline of preparing and verifying, in seconds; 0 for the run's own."""
         self.distance = float("inf")
-        """How many times over the best it costs, in the use that suits it best; set at screening."""
+        """How many times over the best it costs, in the use that suits it best; by its samples so far."""
         self.tried_s = 0.0
-        """What its trial at screening took, in seconds: preparing, first calls and comparing."""
+        """Seconds of its trial: preparing, first calls and comparing."""
         self.room = part
         """The largest part that its worker will have to hold."""
         self.part_read = ""
@@ -116,7 +116,7 @@ class Seat:
         self.inside: Sequence[str] = ()
         """What comes before its worker's command: the namespace of a link's end."""
         self.turn: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-        """Held while something of a trial is timed, where several go on at a time."""
+        """Entered while a call of a trial is timed, where several trials run at a time."""
         self.shared = worker is not None
         self.worker = worker
         # What an earlier launch took is the best guess of what this one will.

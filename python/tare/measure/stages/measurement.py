@@ -158,12 +158,12 @@ class Measurement:
         self._try([twin, copy], self.part, until_s, into=self._controls)
         self._keep()
 
-    def rounds(self, until_s: float, *, few: bool = False) -> None:
+    def rounds(self, until_s: float, *, once: bool = False) -> None:
         """Samples all seats in turn, those near the best more often, until their figures are narrow or the time is up.
 
         Args:
             until_s: Elapsed seconds of the run at which it ends.
-            few: Whether one round of those near the best is enough for now.
+            once: Whether one round of those near the best is enough for now.
         """
         seats = [*self.seats, *self._controls]
         session = self.session
@@ -183,7 +183,7 @@ class Measurement:
 
         try:
             self._rounds = sample_rounds(
-                session, seats, near, self._common, first=self._rounds, until_s=until_s, few=few
+                session, seats, near, self._common, first=self._rounds, until_s=until_s, once=once
             )
         finally:
             self._keep(saved=True)

@@ -33,7 +33,7 @@ def sample_rounds(
     *,
     first: int,
     until_s: float,
-    few: bool = False,
+    once: bool = False,
 ) -> int:
     """Samples in rounds until nothing is left to learn or the time is up.
 
@@ -44,7 +44,7 @@ def sample_rounds(
         common: What people use: each gets a few rounds.
         first: Rounds taken before.
         until_s: Elapsed seconds of the run after which no sample begins that is not expected to end by then.
-        few: Whether one round of those that may be the best is enough for now.
+        once: Whether one round of those that may be the best is enough for now.
 
     Returns:
         Rounds taken, with those before.
@@ -53,7 +53,7 @@ def sample_rounds(
     while True:
         close = near()
         due = _due([seat for seat in seats if _lives(seat)], close, common)
-        if few and all(rounds_of(seat) > 0 for seat in seats if seat in close and _lives(seat)):
+        if once and all(rounds_of(seat) > 0 for seat in seats if seat in close and _lives(seat)):
             return taken
         order = [(seat, operation) for seat in due for operation in seat.operations]
         if not order:

@@ -30,6 +30,8 @@ _AT_ONCE = 2
 _LEAST_S = 3.0
 # Loading is what a run cannot do without; beyond its time nothing would be measured.
 _LEAST_LOAD_S = 10.0
+# Longer than this, in seconds, no trial waits for another's timed call: that may hang.
+_PATIENCE_S = 1.0
 TRIAL = 0
 """Number of the round that trials take."""
 
@@ -58,7 +60,7 @@ class Trials:
         self._busy: set[tuple[Any, ...]] = set()
         self._late: dict[str, str] = {}
         self._change = threading.Condition()
-        self._turn = threading.Lock()
+        self._timing = threading.Lock()
         self._ended = False
 
     @property
@@ -170,7 +172,7 @@ class Trials:
         began_s = session.elapsed_s
         # Two are tried at a time, for processes start and compare while another is timed.
         if seat.is_plain:
-            seat.turn = self._turn
+            seat.turn = _Turn(self._timing)
             seat.try_once(TRIAL)
         else:
             seat.ready(verify=True)
@@ -199,6 +201,24 @@ class Trials:
             seat.ready()
             if not self._workers[group].alive:
                 del self._workers[group]
+
+
+class _Turn:
+    """The turn of one seat to be timed; it does not wait long for a codec that hangs.
+
+    Args:
+        timing: The lock that all seats of the trials share.
+    """
+
+    def __init__(self, timing: threading.Lock) -> None:
+        self._timing, self._held = timing, False
+
+    def __enter__(self) -> None:
+        self._held = self._timing.acquire(timeout=_PATIENCE_S)
+
+    def __exit__(self, *_: object) -> None:
+        if self._held:
+            self._timing.release()
 
 
 def _group(seat: Seat) -> tuple[Any, ...]:

@@ -233,7 +233,7 @@ def clock_fault(ask: Callable[..., dict[str, Any]], counted: Callable[[], System
 def _lost(
     ask: Callable[..., dict[str, Any]], counted: Callable[[], System], what: str, short: dict[str, Any]
 ) -> str:
-    """What is wrong with longer samples than those in ``short``; empty if one accounts for the wait, or none can tell."""
+    """Returns the fault that samples longer than those in ``short`` show; empty if one of them accounts for the wait, or none is conclusive."""
     said = ""
     for target_ns, slower, slack_ns in _LIMITS:
         batch = _longer(short, target_ns)
@@ -247,7 +247,7 @@ def _lost(
             elif waited - queued > most:
                 said = f"{sample.wall} ns were told for {waited} ns that the parent waited"
             elif waited - min(0, queued) > most:
-                continue  # what waiting for a CPU took away from this, or would have added, is as long as may be missing
+                continue  # inconclusive: as long as the difference, one of the two waited for a CPU
             else:
                 return ""
             faults += 1
@@ -259,7 +259,7 @@ def _lost(
 
 
 def _longer(short: dict[str, Any], target_ns: int) -> int:
-    """Calls of a sample that takes ``target_ns``, by what short ones told: workers keep the batch of the first target."""
+    """Returns the calls of a sample that takes ``target_ns``, by the times of short ones: workers keep their first batch."""
     wall = short["cols"].index("wall_ns")
     walls = [row[wall] or 0 for row in short["samples"]]
     longer = target_ns * len(walls) / max(1, sum(walls))
