@@ -261,3 +261,41 @@ def test_a_terminal_gives_up_ranges_before_columns():
         heads[width] = next(line.split() for line in shown.splitlines() if line.startswith("codec "))
     assert all(columns == heads[300] for columns in heads.values())
     assert "tie" in heads[100]
+
+
+# --- the least of the rounds of one process -------------------------------------------------------------
+
+
+def a_default_run(rounds=3, **noise):
+    """A run of the method that shows the least of its rounds."""
+    return a_run("memory", 1, rounds, **noise) | {"method": 2}
+
+
+def test_the_second_of_two_calls_in_a_row_is_what_is_shown():
+    """The first pays for memory that was given back to the system since the last round: it is not averaged in."""
+    record = a_default_run()
+    alone = analyse(record)
+    for case in record["cases"]:
+        for columns in case["launches"][0]["samples"].values() if case["launches"] else ():
+            for name, values in columns.items():
+                cold = 3 if name in ("wall_ns", "user_ns") else 1
+                columns[name] = [each for one in values for each in (one * cold, one)]
+    pairs = analyse(record)
+    assert pairs.figures.keys() == alone.figures.keys()
+    for key, figures in alone.figures.items():
+        for op, figure in figures.items():
+            assert pairs.figures[key][op].time_ns == pytest.approx(figure.time_ns, rel=0.02)
+            assert pairs.figures[key][op].samples == figure.samples
+
+
+@pytest.mark.parametrize(("rounds", "known"), [(1, False), (2, True)])
+def test_one_round_of_the_twin_is_no_noise(rounds, known):
+    """A first call of the base's second process differed by 38 %, and the machine was called busy for it."""
+    record = a_default_run(rounds)
+    twin = next(case for case in record["cases"] if "twin" in case["labels"])
+    for columns in twin["launches"][0]["samples"].values():
+        for name in ("wall_ns", "user_ns"):
+            columns[name] = [round(1.5 * value) for value in columns[name]]
+    group = next(group for group in analyse(record).groups if group.twin)
+    assert (group.floor.get(TOTAL, 0.0) > 0.3) == known
+    assert bool(group.aa), "what it differed by is told"

@@ -42,6 +42,8 @@ STAGES = {"weigh": 0, "screen": 1, "growth": 2}
 # Draws are kept for every figure: 2,000 of them in a plan of thousands of cases would fill the memory.
 MANY_CASES = 2000
 FEW_DRAWS = 400
+# Rounds of the base and of its twin from which on what they differ by is noise, and no first call.
+_TOLD = 2
 GROUP_LABELS = (
     "dataset",
     "size",
@@ -217,12 +219,14 @@ def _group(
     group.base = bases[0]["key"] if bases else None
     twins = [case["key"] for case in cases if "twin" in case["labels"]]
     group.twin = twins[0] if twins else None
-    _place(group, series_of(cases, bases))
+    # Streams are measured in several launches, as in plans.
+    least = least and not any(
+        op == SPAN for case in cases for launch in case["launches"] for op in launch["samples"]
+    )
+    _place(group, series_of(cases, bases, least=least))
     everything = list(group.figures.values())
     if not everything:
         return group
-    # Streams are measured in several launches, as in plans.
-    least = least and not any(op == SPAN for _, op in group.figures)
     found = (summarise_least if least else summarise)(np.stack([one.logs for one in everything]), sampler)
     for i, figure in enumerate(everything):
         figure.time_ns, figure.lo_ns, figure.hi_ns = (
@@ -321,8 +325,9 @@ def _ratios_of_least(group: Group, figures: Sequence[Figure]) -> None:
         figure.ratio_lo = min(figure.ratio, float(np.exp(lo)))
         figure.ratio_hi = max(figure.ratio, float(np.exp(hi)))
         if figure.key == group.twin:
-            # How far few rounds may be off is in the draws of every codec already.
-            group.floor[figure.op] = max(1 / figure.ratio, figure.ratio) - 1
+            # How far few rounds may be off is in the draws of every codec already: it is no noise of the machine.
+            if min(figure.samples, base.samples) >= _TOLD:
+                group.floor[figure.op] = max(1 / figure.ratio, figure.ratio) - 1
             group.aa.append(_aa_row(group, figure))
 
 

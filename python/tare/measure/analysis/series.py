@@ -21,13 +21,15 @@ Values = dict[Unit, dict[int, float]]
 
 
 def series_of(
-    cases: Iterable[dict[str, Any]], bases: Sequence[dict[str, Any]]
+    cases: Iterable[dict[str, Any]], bases: Sequence[dict[str, Any]], *, least: bool = False
 ) -> dict[tuple[str, str], tuple[Values, dict[str, Any]]]:
     """The series of some cases: (key, operation) -> (launch -> round -> nanoseconds, what else is known).
 
     Args:
         cases: Cases of one group, with samples.
         bases: Cases of the base codec, the one that stands for it first.
+        least: Whether the least of several calls of a round stands for it, and not their median: the first of them
+            pays for memory that was given back to the system since the round before.
     """
     starts = _starts(bases[0]) if bases else {}
     found: dict[tuple[str, str], tuple[Values, dict[str, Any]]] = {}
@@ -39,12 +41,12 @@ def series_of(
                 if op != "null" and columns.get("batch"):
                     parts[op].append((unit, columns))
         for op, pieces in parts.items():
-            found[case["key"], op] = _one_series(case, op, pieces)
+            found[case["key"], op] = _one_series(case, op, pieces, least=least)
     return found
 
 
 def _one_series(
-    case: dict[str, Any], op: str, pieces: list[tuple[Unit, dict[str, Any]]]
+    case: dict[str, Any], op: str, pieces: list[tuple[Unit, dict[str, Any]]], *, least: bool
 ) -> tuple[Values, dict[str, Any]]:
     joined = _joined([columns for _, columns in pieces])
     wall = op == SPAN or case["labels"].get("threads", "1") == "all"
@@ -57,7 +59,8 @@ def _one_series(
             repeated[int(round_)].append(float(times.time_ns[place]))
             place += 1
         for round_, several in repeated.items():
-            values[unit][round_] = several[0] if len(several) == 1 else float(np.median(several))
+            # What a busy machine left no figure of is NaN.
+            values[unit][round_] = float(np.fmin.reduce(several) if least else np.median(several))
     cpu, wall_ns = float(median(times.cpu_ns)), float(median(times.wall_ns))
     blocked = None if np.isnan(times.blocked_ns) else times.blocked_ns
     busy = cpu + (blocked or 0.0)

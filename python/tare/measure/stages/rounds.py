@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from tare.measure.sampling.batch_length import calls_ns
-from tare.measure.stages.standings import is_sampled, rounds_of
+from tare.measure.stages.standings import hopeful_ns, is_sampled, rounds_of
 
 if TYPE_CHECKING:
     from tare.measure.sampling.case_runner import Seat
@@ -61,18 +61,21 @@ def sample_rounds(
         session.rng.shuffle(order)
         turns = [order, order[::-1]]
         if any(rounds_of(seat) < 1 for seat in due):
-            # Where the time suffices for some only, it is for those that are quick.
+            # Where the time suffices for some only, it is for those that are quick, or may be when they are warm.
             new = [one for one in order if not is_sampled(*one)]
-            turns = [sorted(new, key=lambda one: (one[0] not in close, one[0].expected_s(one[1])))]
+            turns = [sorted(new, key=lambda one: (one[0] not in close, _hopeful_s(*one)))]
         for turn in turns:
             taken += 1
+            short = False
             for position, (seat, operation) in enumerate(turn):
                 left_s, one_s = until_s - session.elapsed_s, seat.expected_s(operation)
                 if one_s > left_s:
-                    return taken
-                if seat.alive:
-                    in_a_row = _IN_A_ROW if one_s <= min(_AGAIN_S, left_s / _IN_A_ROW) else 1
-                    seat.sample(operation, taken, position, in_a_row=in_a_row)
+                    short = True
+                elif seat.alive:
+                    again = _hopeful_s(seat, operation) <= _AGAIN_S and _IN_A_ROW * one_s <= left_s
+                    seat.sample(operation, taken, position, in_a_row=_IN_A_ROW if again else 1)
+            if short:
+                return taken
             session.tell("rounds", taken, 0, f"round {taken}: {len(due)} codecs")
 
 
@@ -91,6 +94,12 @@ def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat]
         or [seat for seat in close if rounds[seat] < _FEWEST]
         or [seat for seat in close if rounds[seat] < _MOST and not _is_narrow(seat)]
     )
+
+
+def _hopeful_s(seat: Seat, operation: str) -> float:
+    """What a further call takes in seconds: as long as the last, or less where that was a trial's."""
+    known_ns = None if is_sampled(seat, operation) else hopeful_ns(seat, operation)
+    return seat.expected_s(operation) if known_ns is None else known_ns / 1e9
 
 
 def _lives(seat: Seat) -> bool:
