@@ -43,7 +43,7 @@ class Dataset:
         format: The format it is from; None for objects.
         bytes_disk: Bytes of the file as stored; None for objects.
         partial: Which part of the file it is, None for the whole: ``rule``
-            (``first rows`` or ``row groups``), ``share``, ``rows_total``, ``estimated``.
+            (``first rows``, ``row groups`` or ``blocks of rows``), ``share``, ``rows_total``, ``estimated``.
         notes: What the user should know about how it was opened.
         source_kind: The in-memory kind it was given in: ``arrow``, ``pandas``, ``polars``,
             ``python``; for a file, ``arrow`` or ``python``.

@@ -1,4 +1,4 @@
-"""A CSV file as a table: in blocks if it is large, and the part that fits when a bound was given."""
+"""A CSV file as a table: in blocks if it is large, and a part that fits when a bound was given."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = ["load"]
 STREAM_BYTES = 8 << 20
 _PROBE_BYTES = 1 << 20
 _GIVE_BACK_BLOCKS = 8
+FIRST, SPREAD = "first rows", "blocks of rows"
 _EXPANDS = 8  # what a compressor's bytes are taken to stand for
 
 
@@ -27,8 +28,8 @@ def load(
     max_bytes: int | None = None,
     encoding: str | None = None,
     columns: list[str] | None = None,
-) -> tuple[pa.Table, float]:
-    """Read a CSV file, or as many of its first rows as fit in memory.
+) -> tuple[pa.Table, float, str]:
+    """Read a CSV file, or as many of its rows as fit in memory.
 
     Args:
         source: The file.
@@ -37,7 +38,8 @@ def load(
         columns: Names of the columns to read; all by default.
 
     Returns:
-        The table, and the share of the file's bytes that was read.
+        The table, the share of the file's bytes that was read, and which rows these are where it is below 1:
+        ``blocks of rows`` spread over the file, or its ``first rows``.
 
     Raises:
         Malformed, Truncated: Rows of unequal length, bad text; row and offset are given.
@@ -58,10 +60,10 @@ def load(
             source.notes[:] = notes  # the whole text settles it, or names the row and the byte
         finally:
             give_back()
-    return _at_once(source, columns, encoding, limit)
+    return (*_at_once(source, columns, encoding, limit), FIRST)
 
 
-def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> tuple[pa.Table, float]:
+def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> tuple[pa.Table, float, str]:
     import pyarrow as pa
 
     found = csvstream.guess(source, columns=columns, limit=limit)
@@ -77,7 +79,7 @@ def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> 
     if not parts:
         raise csvstream.Undecided
     csvs.note(source, parts[0], [name for name in found.types if name in found.kept])
-    return pa.concat_tables(parts), blocks.share
+    return pa.concat_tables(parts), blocks.share, SPREAD if blocks.spread else FIRST
 
 
 def _at_once(

@@ -26,6 +26,10 @@ __all__ = ["Blocks", "Guess", "Undecided", "guess", "tables", "whole_rows"]
 
 _LEAST_BLOCK_BYTES, _MOST_BLOCK_BYTES = 1 << 20, 16 << 20
 _LONGEST_ROW_BLOCKS = 16
+# Stretches of a part, the least bytes of one, and the share of the file from which on the part is its first rows.
+_STRETCHES, _LEAST_STRETCH_BYTES, _NEARLY_ALL = 8, 1 << 20, 0.8
+# Where a stretch may begin is looked for in so many bytes, at so many ends of lines.
+_BEGIN_BYTES, _BEGINNINGS = 64 << 10, 32
 _MAX_EXACT = 1 << 53
 _SIGNED_ZERO = re.compile(rb"-0+(?![0-9A-Za-z.])")
 
@@ -55,12 +59,14 @@ class Blocks:
 
     Args:
         source: The file.
-        limit: How many bytes of the text are read; all by default.
+        limit: How many bytes of the text are read; all by default. Of an uncompressed file they are spread over it.
     """
 
     def __init__(self, source: Source, limit: int | None = None) -> None:
         self.source = source
         self.limit = limit
+        self.spread = limit is not None and _can_spread(source, limit)
+        """Whether the blocks are of several places of the file, and not its first rows."""
         self.style = dialect(source.head, source.ending)
         self.share = 1.0
         """Share of the file's bytes that the blocks stand for, once they have been taken."""
@@ -77,7 +83,7 @@ class Blocks:
         if not self.source.head.removeprefix(BOM).strip(b"\r\n"):
             raise Undecided  # the dialect was told of nothing
         header = b""
-        for block in self._rows():
+        for block in self._stretches() if self.spread else self._rows():
             text = encodings.to_utf8(self.source, block, None)
             if not header and not text.strip(b"\r\n"):
                 continue  # blank lines before the header are passed over
@@ -87,6 +93,28 @@ class Blocks:
                 yield text
             else:  # a mark that does not begin the file is a part of its value
                 yield header + (BOM if block.startswith(BOM) else b"") + text
+
+    def _stretches(self) -> Iterator[bytes]:
+        size, length = self.source.size, (self.limit or 0) // _STRETCHES
+        taken = 0
+        with self.source.naming(), self.source.open() as file:
+            for place in range(_STRETCHES):
+                start = place * size // _STRETCHES
+                file.seek(start)
+                rest, left = b"", length
+                while left > 0 and (step := file.read(min(left, _MOST_BLOCK_BYTES))):
+                    left -= len(step)
+                    if place and left + len(step) == length:
+                        step = step[_beginning(step, self.style.delimiter) :]
+                    data = rest + step
+                    end = whole_rows(data, self.style.delimiter)
+                    if end:
+                        taken += end
+                        yield data[:end]
+                    rest = data[end:]
+                if len(rest) == length:
+                    raise Undecided  # not one row ends in it
+        self.share = taken / max(size, 1)
 
     def _rows(self) -> Iterator[bytes]:
         size = min(max(_LEAST_BLOCK_BYTES, self.source.size // 64), _MOST_BLOCK_BYTES)
@@ -111,6 +139,36 @@ class Blocks:
             rest and self.style.one
         ):  # of tabs alone it is a row of nothing but nulls
             yield rest
+
+
+def _can_spread(source: Source, limit: int) -> bool:
+    plain = not source.compressors and not source.cut
+    return plain and _STRETCHES * _LEAST_STRETCH_BYTES <= limit < _NEARLY_ALL * source.size
+
+
+def _beginning(data: bytes, delimiter: str) -> int:
+    r"""Where the first row begins in text that was cut anywhere.
+
+    A line may end within quotes: then what follows does not look like quoted fields, and the next end is tried.
+
+    Raises:
+        Undecided: No such place was found.
+
+    >>> data = b'y\nz",4\n5,"a\nb"\n'
+    >>> data[_beginning(data, ",") :]
+    b'5,"a\nb"\n'
+    """
+    head, at = data[:_BEGIN_BYTES], 0
+    for _ in range(_BEGINNINGS):
+        at = head.find(b"\n", at) + 1
+        if not at:
+            break
+        try:
+            if whole_rows(head[at:], delimiter):
+                return at
+        except Undecided:
+            continue
+    raise Undecided
 
 
 def whole_rows(data: bytes, delimiter: str) -> int:

@@ -67,10 +67,10 @@ def load(source: Source, options: Options) -> Loaded:
     partial: dict[str, Any] | None
     with source.naming():
         if source.format == "csv":
-            value, share = csvload.load(
+            value, share, rule = csvload.load(
                 source, max_bytes=options.max_bytes, encoding=options.encoding, columns=options.columns
             )
-            partial = _first("first rows", value.num_rows, share)
+            partial = _first(rule, value.num_rows, share)
         elif source.format in _TABLES:
             value, partial = _TABLES[source.format](
                 source, max_bytes=options.max_bytes, columns=options.columns

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
+import itertools
 import random
 
 import pytest
@@ -52,7 +55,7 @@ def test_blocks_and_the_whole_agree(tmp_path, late, early, packed):
     path.write_bytes(gzip.compress(data) if packed else data)
     source, whole = find(path), find(data, format="csv")
     expected = csvs.parse(whole, data)
-    table, share = csvload.load(source)
+    table, share, _ = csvload.load(source)
     assert 1.0 == share
     assert expected.schema == table.schema
     assert expected.equals(table)
@@ -86,9 +89,6 @@ def test_stray_quotes_are_left_to_the_whole(tmp_path, odd):
 
 def test_whole_rows_agree_with_a_reader(tmp_path):
     """Wherever a text is cut, what stands before the end that is told parses to the first rows of all."""
-    import csv
-    import io
-
     rng = random.Random(3)
     cells = ["x", "1", "", "a,b", "line\nend", 'say "so"', "\r\n"]
     rows = [[rng.choice(cells) for _ in range(3)] for _ in range(60)]
@@ -122,10 +122,76 @@ def test_faults_are_told_by_their_place_in_the_file(tmp_path, row, kind):
 def test_the_part_that_fits_is_read_in_blocks(tmp_path):
     """Its share of the file and of the rows agree."""
     (tmp_path / "x.csv").write_bytes(column("1"))
-    table, share = csvload.load(find(tmp_path / "x.csv"), max_bytes=30_000)
+    table, share, _ = csvload.load(find(tmp_path / "x.csv"), max_bytes=30_000)
     assert 0.2 < share < 0.8
     assert abs(table.num_rows / ROWS - share) < 0.05
     assert table.nbytes < 45_000
+
+
+@pytest.fixture
+def short_stretches(monkeypatch):
+    """A small file is spread too."""
+    monkeypatch.setattr(csvstream, "_LEAST_STRETCH_BYTES", 64)
+
+
+@pytest.mark.parametrize("text", ["t{k}", '"t{k}"', '"t\n{k}"', '"t,{k}\n"', '"""\n{k}"', '"\n\n,\n{k}"'])
+def test_a_part_is_rows_from_all_over_the_file(tmp_path, short_stretches, text):
+    """Whole rows in their order, in eight stretches spread evenly; an end of line within quotes begins no row."""
+    rows = [(k, k // 7, text.format(k=k)) for k in range(ROWS)]
+    data = "id,x,name\n" + "".join(f"{k},{x},{name}\n" for k, x, name in rows)
+    path = tmp_path / "x.csv"
+    path.write_text(data, newline="")
+    whole = csvload.load(find(path))[0]
+    table, share, rule = csvload.load(find(path), max_bytes=whole.nbytes // 4)
+    assert rule == "blocks of rows"
+    assert share == pytest.approx(0.25, rel=0.2)
+    assert table.num_rows / ROWS == pytest.approx(share, rel=0.1)
+    places = table["id"].to_pylist()
+    assert places == sorted(set(places))
+    steps = [b - a for a, b in itertools.pairwise(places) if b - a > 1]
+    assert len(steps) == 7
+    assert places[0] == 0
+    assert places[-1] > 0.87 * ROWS
+    assert table.equals(whole.take(places))
+
+
+def test_a_part_of_what_cannot_be_spread_is_its_first_rows(tmp_path, short_stretches):
+    """Compressed text has one beginning; nearly all of a file is read from its start."""
+    data = column("7")
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(data))
+    (tmp_path / "x.csv").write_bytes(data)
+    _, share, rule = csvload.load(find(tmp_path / "x.csv.gz"), max_bytes=20_000)
+    assert (share < 1, rule) == (True, "first rows")  # a decompressor reads ahead
+    plain = find(tmp_path / "x.csv")
+    assert [csvstream.Blocks(plain, round(part * plain.size)).spread for part in (0.3, 0.7, 0.9)] == [
+        True, True, False,
+    ]  # fmt: skip
+
+
+def test_stretches_that_tell_no_rows_are_given_up(tmp_path, short_stretches):
+    """Quotes within fields tell no row's beginning: then it is the first rows, read at once."""
+    data = "id,x,name\n" + "".join(f'{k},7,t{k} 5" x 3\n' for k in range(ROWS))
+    (tmp_path / "x.csv").write_text(data)
+    table, share, rule = csvload.load(find(tmp_path / "x.csv"), max_bytes=20_000)
+    assert rule == "first rows"
+    assert table["id"].to_pylist() == list(range(table.num_rows))
+    assert 0 < share < 0.9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_part_of_random_rows_holds_rows_of_the_file(tmp_path, short_stretches, seed):
+    """Fields with quotes, delimiters and ends of lines at random: what is read is in the file, row by row."""
+    draw = random.Random(seed)
+    words = ["a", "b c", "", 'q"q', "n\nn", "c,c", "\n", '"', "\r\n", "x" * 40]
+    rows = [(str(k), draw.choice(words), draw.choice(words)) for k in range(ROWS)]
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n").writerows([("id", "x", "name"), *rows])
+    (tmp_path / "x.csv").write_text(out.getvalue(), newline="")
+    table, share, rule = csvload.load(find(tmp_path / "x.csv"), max_bytes=30_000)
+    assert 0 < share < 1
+    for row in table.to_pylist():
+        at = int(row["id"])
+        assert [row["x"] or "", row["name"] or ""] == list(rows[at][1:]), rule
 
 
 def test_utf16_is_left_to_the_whole(tmp_path):
