@@ -372,6 +372,12 @@ def test_lines_of_json_are_messages(tmp_path):
         (case["labels"]["codec"], case["labels"].get("grain", "whole")) for case in result.cases
     }
     assert {case["status"] for case in result.cases} == {"ok"}
+    pids = {
+        case["launches"][0]["pid"]
+        for case in result.cases
+        if case["labels"]["codec"] in ("json:orjson", "ndjson:orjson")
+    }
+    assert len(pids) == 1, "a process holds the lines for messages and for the whole"
 
 
 def test_what_was_tried_on_a_small_part_is_predicted_for_the_whole():

@@ -166,6 +166,18 @@ def test_each_document_can_be_a_call_of_its_own(worker, documents):
     assert error_of(worker, "run", what="write", path="x").type == "Unsupported"
 
 
+def test_a_codec_is_prepared_in_both_grains(worker, documents):
+    """A request names the grain it means; one that names none means what was prepared last."""
+    each = ready(worker, documents, "json:stdlib", grain="each")["bytes"]
+    whole = ask(worker, "prepare", codec="json:stdlib", grain="whole")["bytes"]
+    assert each < whole, "no brackets, no commas"
+    assert [run(worker, "encode", **named)["bytes"] for named in ({"grain": "each"}, {"grain": "whole"}, {})] == [
+        each, whole, whole,
+    ]  # fmt: skip
+    assert {ask(worker, "verify", grain=grain)["verdict"] for grain in ("each", "whole")} == {"same"}
+    assert error_of(worker, "run", what="encode", grain="half").type == "usage"
+
+
 def test_one_document_has_no_grain(worker, tmp_path):
     """A map is one document."""
     path = tmp_path / "map.json"

@@ -586,5 +586,8 @@ class Seat:
         if self.worker is None:
             raise WorkerError("the worker has gone", type="killed")
         self.session.check()
+        if not self.language and op in ("run", "verify"):
+            # Seats of lines share a process, where the same codec is prepared in both grains.
+            fields.setdefault("grain", level(self.case, "grain"))
         limit = self.limit_s or self.session.settings.deadline_s if deadline_s is None else deadline_s
         return self.worker.request(op, deadline_s=limit, **{k: v for k, v in fields.items() if v is not None})

@@ -225,7 +225,7 @@ def _group(seat: Seat) -> tuple[Any, ...]:
     """Codecs of one group share a worker: they are of one library and work on one kind."""
     labels = seat.case["labels"]
     apart = "twin" in labels or labels["codec"] == "copy"
-    return seat.codec.library.modules or seat.codec.format.id, seat.kind, labels.get("grain"), apart
+    return seat.codec.library.modules or seat.codec.format.id, seat.kind, apart
 
 
 def _loaded(session: Session, part: Part, language: str = "") -> Worker:

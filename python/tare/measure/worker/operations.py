@@ -41,7 +41,9 @@ class Ops:
         self.items = 0
         self.resident = 0
         self._natives: dict[str, Any] = {}
-        self._prepared: dict[str, Prepared] = {}
+        self._prepared: dict[
+            str, dict[str, Prepared]
+        ] = {}  # codec -> grain -> what was prepared, the last one last
         self._current = ""
         self._ends: Any = None
         self._shelves: dict[tuple[str, str], Shelf] = {}
@@ -102,17 +104,18 @@ class Ops:
             import_ns = _import(modules)
         set_threads(codec, request.get("threads", 1))
         kind, encoded = request.get("kind"), request.get("encoded")
-        self._prepared.pop(str(codec), None)
+        grain = request.get("grain", "whole")
+        self._prepared.setdefault(str(codec), {}).pop(grain, None)
         with phase("load"):
             value = None if not self.loaded else self._in_kind(codec.native(self.data_kind), kind)
             if kind == JSON_TEXT and self.loaded:
-                value = _as_json(value, request.get("grain", "whole"))
+                value = _as_json(value, grain)
             ready = Prepared(
                 codec,
                 self.data_kind or _kind_given(kind),
                 value,
                 kind=kind,
-                grain=request.get("grain", "whole"),
+                grain=grain,
                 order=request.get("order", "insertion"),
                 has_value=self.loaded,
             )
@@ -131,7 +134,7 @@ class Ops:
             self._cold(ready, reply)
         if ready.encoded is not None:
             reply |= {"bytes": ready.encoded_bytes, "sha256": digest(ready.encoded)}
-        self._prepared[str(codec)] = ready
+        self._prepared[str(codec)][grain] = ready
         self._current = str(codec)
         return reply
 
@@ -195,7 +198,7 @@ class Ops:
         from tare.measure.worker.peak_memory import peak
 
         job = Job(self, text(request, "what"), request)
-        for ready in self._prepared.values():
+        for ready in (one for grains in self._prepared.values() for one in grains.values()):
             ready.last = None  # a value kept for verify is not part of what the call needs
         with phase(job.phase):
             reply = peak(job.once)
@@ -288,16 +291,17 @@ class Ops:
         gc.collect()
 
     def codec(self, request: dict[str, Any]) -> Prepared:
-        """The codec that a request names, or the one prepared last."""
+        """The codec that a request names, in the grain that it names, or what was prepared last."""
         name = request.get("codec") or self._current
-        ready = self._prepared.get(name)
-        if ready is None and name:
+        grains = self._prepared.get(name)
+        if grains is None and name:
             from tare.codec import Codec
 
-            ready = self._prepared.get(str(Codec.parse(name)))
-        if ready is None:
+            grains = self._prepared.get(str(Codec.parse(name)))
+        grain = request.get("grain") or next(reversed(grains or {}), "")
+        if not grains or grain not in grains:
             raise OpError("usage", f"{name or 'no codec'} is not prepared")
-        return ready
+        return grains[grain]
 
     def _in_kind(self, native: str, kind: str | None) -> Any:
         """The loaded value in the kind that calls start from, converted once."""
