@@ -65,6 +65,22 @@ proptest! {
     }
 }
 
+#[test]
+fn a_shape_that_r_does_not_take_is_refused() {
+    // Found by the property above: `structure(.., dim = c(1.5, 0))` was written, and not read.
+    let bytes = [
+        49, 0, 0, 0, 26, 8, 0, 0, 0, 50, 0, 236, 37, 2, 0, 24, 0, 0, 64, 0, 0, 0, 0, 129, 82, 0, 1,
+        7, 29, 67, 0, 4, 82, 23, 0, 0, 0, 22, 0, 0, 22, 0, 0, 0, 16, 0, 100, 0, 0, 22,
+    ];
+    let error = dput::write_data(&tree(&bytes, Kinds::All)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("dim of other than whole numbers"),
+        "{error}"
+    );
+}
+
 /// Whether some value has names that are no text, which R's `structure()` makes text of.
 fn odd(object: &RObject) -> bool {
     let arena = object.arena();

@@ -191,19 +191,35 @@ def _report(done: Conversion, dst: str) -> None:
         if done.bytes_in
         else text.size(done.bytes_out)
     )
-    rows = f"  {done.rows:,} row{'s' * (done.rows != 1)} or items" if done.rows else ""
+    rows = f"  {_counted(done)}" if done.rows else ""
     checked = "  read back and compared" if done.verified and not done.same_bytes else ""
     click.echo(f"{printable(dst)}: {done.source} -> {done.to}{rows}  {sizes}{checked}", err=True)
-    for change in done.changes[:_SHOWN]:
+    changes = [change for change in done.changes if not _is_width(change)]
+    for change in changes[:_SHOWN]:
         count = "" if change["count"] is None else f"  {change['count']:,} values"
         what = _WHAT[change["verdict"]]
         said = f"  {printable(change['path'], 30)}: {change['from']} comes back as {change['to']}  ({what}{count})"
         click.echo(said, err=True)
-    if len(done.changes) > _SHOWN:
-        click.echo(f"  ... {len(done.changes) - _SHOWN} more changes; --json lists them", err=True)
+    if len(changes) > _SHOWN:
+        click.echo(f"  ... {len(changes) - _SHOWN} more changes; --json lists them", err=True)
     _losses(done)
     for note in done.notes:
         click.echo(f"  note: {note}", err=True)
+
+
+def _counted(done: Conversion) -> str:
+    """The rows of a table, or the items of a document."""
+    from tare import formats
+
+    known = {format.id: format for format in formats.FORMATS}
+    table = done.source in known and known[done.source].kinds == {"table"}
+    return f"{done.rows:,} {'row' if table else 'item'}{'s' * (done.rows != 1)}"
+
+
+def _is_width(change: dict[str, Any]) -> bool:
+    """Whether only the width of Arrow's offsets changed, as from string to large_string: no reader sees that."""
+    was, became = (str(change[end]).replace("large_", "") for end in ("from", "to"))
+    return change["verdict"] == "type" and was == became
 
 
 def _losses(done: Conversion) -> None:

@@ -47,9 +47,29 @@ def parse(
     """
     import pyarrow as pa
 
-    table, kept = read(source, data, dialect(data, source.ending), columns=columns, types=types)
+    style = dialect(data, source.ending)
+    if style.quoted and not source.cut:
+        _check_quotes(source, data, style)
+    table, kept = read(source, data, style, columns=columns, types=types)
     note(source, table, [name for name, array in kept.items() if pa.types.is_string(array.type)])
     return table
+
+
+def _check_quotes(source: Source, data: bytes, style: Dialect) -> None:
+    """Refuse a text that ends within quotes: all lines from the quote on would be one value."""
+    if data.count(b'"') % 2 == 0:
+        return
+    start = last_row(data)
+    if not ends_within_quotes(data[start:], style.delimiter):
+        return
+    row, after = data.count(b"\n", 0, start), data.count(b"\n", start) - 1
+    if after < 1:
+        return  # the last line was cut
+    lines = f"the {after:,} lines" if after > 1 else "the line"
+    what = f"a quote in line {row + 1:,} is never closed: {lines} after it would be part of one value"
+    raise source.error(
+        Malformed, what, offset=start, advice="Close the quote, or double it if it is part of the text."
+    )
 
 
 def read(

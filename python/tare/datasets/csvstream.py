@@ -138,6 +138,8 @@ class Blocks:
         elif rest.strip(b"\r\n") or (
             rest and self.style.one
         ):  # of tabs alone it is a row of nothing but nulls
+            if rest.count(b'"') % 2:
+                raise Undecided  # a quote may never have been closed
             yield rest
 
 

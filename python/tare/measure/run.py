@@ -26,6 +26,7 @@ from tare.measure.one_file import refuse_many
 from tare.measure.pipeline import measure_stages
 from tare.measure.session import Control, Event, Session, Stopped, Wiring
 from tare.measure.settings import Settings
+from tare.measure.verdict.cost_model import PROFILES
 
 if TYPE_CHECKING:
     from tare.dataset import Dataset
@@ -107,6 +108,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(given, dataset))
+    check_use(settings, dataset)
     record = start_record(dataset, settings, command, hash_late=before is None)
     with open_session(dataset, settings, record, wiring) as session:
         session.started_at = began_s  # opening is part of the time that was given
@@ -124,6 +126,20 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
             record["interrupted"] = True
         finish(session, out)
     return Result(record)
+
+
+def check_use(settings: Settings, dataset: Dataset) -> None:
+    """Refuse a use that no codec of the data's kind is measured for.
+
+    Raises:
+        UsageError: ``random`` for a document.
+    """
+    if settings.profile == "random" and dataset.kind == "document":
+        others = [name for name in PROFILES if name != "random"]
+        raise UsageError(
+            f"invalid use 'random' for {dataset.name}: parts are read of tables, and this is a document; expected one of "
+            f"{', '.join(others)}"
+        )
 
 
 def without_media(settings: Settings) -> Settings:
@@ -155,7 +171,6 @@ def check_settings(settings: Settings) -> None:
     """
     from tare.codec import Codec
     from tare.measure.verdict.constraints import conditions
-    from tare.measure.verdict.cost_model import PROFILES
     from tare.measure.worker_client.languages import language_of, name_of
     from tare.media import medium
     from tare.media.link import Link

@@ -14,8 +14,21 @@ from tare.report.bars import Bar
 from tare.report.digest import TIMED, Digest, items, mapping, number
 from tare.report.layout import Line, cut, isolated, middle, pad, wrap
 
-__all__ = ["answers", "cells", "command", "kept_by", "lines_of", "mark_of", "parts_of", "ranked", "signed"]
+__all__ = [
+    "answers",
+    "call",
+    "cells",
+    "command",
+    "kept_by",
+    "lines_of",
+    "mark_of",
+    "parts_of",
+    "ranked",
+    "signed",
+]
 
+# The name of data that came through a pipe.
+STANDARD_INPUT = "standard input"
 # As many codecs are drawn unless all are asked for.
 _ROWS = 8
 _NAME, _LEAST_NAME = 34, 20
@@ -336,20 +349,23 @@ def _others(found: Digest, width: int) -> list[Line]:
 
 
 def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
-    """The command that does what was recommended, and where there is more."""
-    lines: list[Line] = []
-    if done := command(found, path):
-        lines += [[("  Do it:    ", "bold"), (isolated(done), "")]]
+    """The command that does what was recommended, the same in Python, and where there is more."""
+    shell, python = command(found, path), call(found)
+    lines: list[Line] = [[("  Do it:    ", "bold"), (isolated(shell), "")]] if shell else []
+    if python and (not shell or found.verdict.get("profile") == "message"):
+        lines += [[("  Python:   ", "bold"), (isolated(python), "")]]
     total = len(mapping(found.record.get("codecs"))) or len(found.codecs)
     hints = ["Details: -v", "Report: --html report.html"]
     if not every and total > 1:
         hints.insert(0, f"All {text.count(total)} codecs: --all")
+    if not path and not shell:
+        return lines  # a value of a program: there is no command to give options to
     shown = "     ".join(hints)
     return [*lines, *([[(f"  {hint}", "dim")] for hint in ([shown] if len(shown) + 2 <= width else hints)])]
 
 
 def command(found: Digest, path: str = "") -> str:
-    """The line that does what was recommended; empty where there is nothing to do.
+    """The line of the shell that does what was recommended; empty for a value that is in no file.
 
     Args:
         found: The record.
@@ -357,14 +373,32 @@ def command(found: Digest, path: str = "") -> str:
     """
     verdict = found.verdict
     codec, have = str(verdict.get("codec") or ""), mapping(verdict.get("source"))
+    format = str(have.get("format") or "")
+    if not codec or not format:
+        return ""
+    message = verdict.get("profile") == "message"
+    same = have.get("codec") == codec
+    if same or (not message and str(verdict.get("beside") or "").startswith("the ")):
+        return "" if message else "keep the file as it is"
+    name = path or text.visible(found.dataset.get("name") or "data", 200)
+    words = ["tare", "convert", name, verdict_text.file_name(codec, PurePath(name).name)]
+    words += ["--codec", codec]
+    piped = name in (STANDARD_INPUT, "-")
+    if piped:
+        words[2:4] = ["-", verdict_text.file_name(codec, "data")]
+        words += ["--from", format]
+    if kept_by(found, codec).startswith("changes"):
+        words.append("--allow-loss")
+    return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
+
+
+def call(found: Digest) -> str:
+    """The call of Python that does what was recommended with a value; empty where nothing was."""
+    codec = str(found.verdict.get("codec") or "")
     if not codec:
         return ""
-    data = found.dataset
-    if verdict.get("profile") == "message" or not have.get("format"):
-        return f'tare.encode(value, "{codec}")'
-    if str(verdict.get("beside") or "").startswith("the ") or have.get("codec") == codec:
-        return "keep the file as it is"
-    name = path or text.visible(data.get("name") or "data", 200)
-    into = verdict_text.file_name(codec, PurePath(name).name)
-    more = " --allow-loss" if kept_by(found, codec).startswith("changes") else ""
-    return f"tare convert {shlex.quote(name)} {shlex.quote(into)} --codec {shlex.quote(codec)}{more}"
+    if found.dataset.get("kind") == "table" and found.verdict.get("profile") != "message":
+        stem = text.visible(found.dataset.get("name") or "data", 60)
+        name = verdict_text.file_name(codec, stem if stem.isidentifier() else "data")
+        return f'tare.write(value, "{name}", codec="{codec}")'
+    return f'tare.encode(value, "{codec}")'

@@ -194,6 +194,23 @@ def test_a_part_of_random_rows_holds_rows_of_the_file(tmp_path, short_stretches,
         assert [row["x"] or "", row["name"] or ""] == list(rows[at][1:]), rule
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_quote_that_is_never_closed_is_an_error(tmp_path, monkeypatch, stream):
+    """98 % of the rows were one value of row 100: its line is told, and how much would be part of it."""
+    if not stream:
+        monkeypatch.setattr(csvload, "STREAM_BYTES", 8 << 20)
+    lines = column("1").decode().splitlines()
+    lines[100] = lines[100].replace("t99", '"t99')
+    (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(
+        Malformed, match=r"a quote in line 101 is never closed: the 2,900 lines after it"
+    ) as caught:
+        csvload.load(find(tmp_path / "x.csv"))
+    assert caught.value.offset == len("\n".join(lines[:100])) + 1
+    for whole in (b'a,b\n1,"x"\n2,5" pipe\n', b'a,b\n1,"x ""y"" z"\n', b'a,b\n1,"x\ny"\n'):
+        assert csvs.parse(find(whole, format="csv"), whole).num_rows >= 1
+
+
 def test_utf16_is_left_to_the_whole(tmp_path):
     """A newline is no byte there."""
     (tmp_path / "x.csv").write_bytes(column("1").decode().encode("utf-16"))

@@ -138,7 +138,7 @@ def test_a_shortlist_that_was_not_reached_leaves_the_answer_open():
     late(record, "orc:pyarrow,compression=zstd")
     verdict = recommend(record, profile="cache")
     assert (verdict["confidence"], verdict["codec"]) == ("can't tell", "quick:q")
-    assert verdict["why"] == ["the time did not suffice for ORC (zstd)"]
+    assert verdict["why"] == ["there was no time left for ORC (zstd) (--time gives more)"]
 
 
 def late(record, codec):

@@ -189,7 +189,9 @@ def test_many_columns_are_grouped_in_thousands():
     wide = {"verify": {"verdict": "same", "columns": 10_000, "changes": []}}
     assert "keeps all 10,000 columns" == wording.came_back(wide)
     wide["verify"]["changes"] = [{"path": "a", "verdict": "type"}]
-    assert "keeps every value, 1 of 10,000 columns as another type" == wording.came_back(wide)
+    assert "keeps every value, a as another type" == wording.came_back(wide)
+    wide["verify"]["changes"] += [{"path": f"c{n}", "verdict": "type"} for n in range(1200)]
+    assert "keeps every value, 1,201 of 10,000 columns as another type" == wording.came_back(wide)
     assert "10,000/10,000" == kept(wide)
 
 
@@ -373,7 +375,7 @@ def test_columns_with_brackets_in_their_names_are_columns():
     case = {"verify": {"verdict": "type", "columns": 3, "changes": changes}}
     assert "keeps every value, 2 of 3 columns as another type" == wording.came_back(case)
     case["verify"]["changes"] = [{"path": "(order)", "verdict": "type", "side": ""}]
-    assert "keeps every value, 1 of 3 columns as another type" == wording.came_back(case)
+    assert "keeps every value, (order) as another type" == wording.came_back(case)
     case["verify"]["changes"] = [{"path": "(column order)", "verdict": "type", "side": "column order"}]
     assert "keeps all columns, but not (column order)" == wording.came_back(case)
     lost = [

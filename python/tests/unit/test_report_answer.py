@@ -158,12 +158,34 @@ def test_the_command_is_one_that_runs(records, name):
     assert words[3].startswith("old flights.")
 
 
+def test_what_came_through_a_pipe_is_converted_from_one(records):
+    """No file has that name: the command reads its input, and is told the format."""
+    record = copy.deepcopy(records["table"])
+    record["dataset"]["name"] = "standard input"
+    line = next(line for line in terminal.render(record).splitlines() if line.startswith("  Do it:"))
+    words = shlex.split(line[10:])
+    assert words[:3] == ["tare", "convert", "-"]
+    assert words[3].startswith("data.")
+    assert words[-4:] == ["--from", "csv", "<", "FILE"]
+
+
+def test_a_value_of_a_program_is_written_by_a_call(records):
+    """There is no file to convert, and no command to give options to."""
+    record = copy.deepcopy(records["table"])
+    record["derived"]["headline"]["source"]["format"] = None
+    shown = terminal.render(record)
+    codec = re.escape(record["derived"]["headline"]["codec"])
+    assert re.search(rf'Python: +tare\.write\(value, "\w+\.\w+", codec="{codec}"\)', shown)
+    assert "--all" not in shown
+    assert "tare convert" not in shown
+
+
 def test_messages_are_told_by_the_call(records):
     """Writing and reading together, in their own unit, and a line of Python."""
     shown = terminal.render(records["messages"])
     assert re.search(r"write \d+ ns", shown)
     assert "write + read, \xb5s" in shown
-    assert re.search(r'Do it: +tare\.encode\(value, "(json:orjson|msgpack:msgspec)"\)', shown)
+    assert re.search(r'Python: +tare\.encode\(value, "(json:orjson|msgpack:msgspec)"\)', shown)
     assert "than JSON (stdlib)" in " ".join(shown.split())
 
 

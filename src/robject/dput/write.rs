@@ -4,6 +4,7 @@ use super::super::kind::Kind;
 use super::super::model::{is_na, Arena, Body, Id, NA_INT};
 use super::super::text::Decoded;
 use super::super::{walk, Loss, LossKind, Losses, RObject, Recoder, Strings};
+use super::number::whole;
 use super::tables::syntactic;
 use crate::{Error, ErrorKind, Result};
 
@@ -121,6 +122,9 @@ impl Writer<'_> {
                 self.losses.add_at(&place, kind, "NULL", "", 1)?;
                 continue;
             }
+            if name == b"dim" && !self.is_whole(value)? {
+                return Err(unsupported("dim of other than whole numbers"));
+            }
             attributes.push((attribute_name(name)?, value));
         }
         if !attributes.is_empty() {
@@ -168,6 +172,14 @@ impl Writer<'_> {
                 self.tasks.push(Task::Comma);
             }
         }
+    }
+
+    /// Whether a value holds no numbers with a fraction: R takes none in `dim`.
+    fn is_whole(&self, id: Id) -> Result<bool> {
+        Ok(match self.arena.data(id, None)? {
+            Body::Double(values) => values.iter().all(|one| whole(*one).is_some()),
+            _ => true,
+        })
     }
 
     /// Names that stand in front of the elements: those of a plain `names` attribute that comes

@@ -9,7 +9,7 @@ import numpy as np
 
 from tare.codec.shortlist import is_listed
 from tare.codec.titles import title_of
-from tare.measure.analysis.figures import Analysis
+from tare.measure.analysis.figures import Analysis, Figure
 from tare.measure.analysis.ranked_cases import TOTAL
 from tare.measure.analysis.statistics import Array
 from tare.measure.verdict import text
@@ -80,15 +80,20 @@ def confidence_of(best: Costed, choice: Choice, costs: Costs, analysis: Analysis
     alone = not others and bool(choice.waiting)
     apart = ratio is None or ratio >= max(WORTH, 1 + floor)
     rivals = _rivals(own, own_draws, others, max(NEAR, 1 + floor))
+    disturbed = any(
+        _is_disturbed(analysis.figures[one.key].get(TOTAL))
+        for one in choice.several
+        if one is best or one.codec in rivals
+    )
     if missing or alone:
         level = CANNOT_TELL
-    elif near_best >= SURE and apart:
+    elif near_best >= SURE and apart and not disturbed:
         level = CLEAR
     elif likely >= LIKELY and (ratio is None or floor < NEAR - 1 or ratio >= 1 + floor):
         level = CLOSE
     else:
         level = CANNOT_TELL
-    why = () if level == CLEAR else _missing(choice, floor, missing)
+    why = () if level == CLEAR else _missing(choice, floor, missing, disturbed=disturbed)
     if level == CANNOT_TELL and not why:
         why = _spread(best, choice, analysis)
     noise = floor if floor > BUSY else 0.0
@@ -113,17 +118,26 @@ def _rivals(own: float, own_draws: Array, others: Costs, near: float) -> tuple[s
     return tuple(codec for _, codec in sorted(found))
 
 
-def _missing(choice: Choice, floor: float, missing: Sequence[str]) -> tuple[str, ...]:
+def _is_disturbed(figure: Figure | None) -> bool:
+    """Whether a codec has few samples, and in those it waited for a CPU that others used."""
+    return figure is not None and figure.contended and figure.samples < FEW_SAMPLES
+
+
+def _missing(choice: Choice, floor: float, missing: Sequence[str], *, disturbed: bool) -> tuple[str, ...]:
     """Returns what the run was short of, one clause each: time, or a quiet machine."""
     found = []
     if missing:
-        found.append(f"the time did not suffice for {text.listed([title_of(codec) for codec in missing])}")
+        found.append(
+            f"there was no time left for {text.listed([title_of(codec) for codec in missing])} (--time gives more)"
+        )
     elif len(choice.several) == 1 and choice.waiting:
         found.append(f"{len(choice.waiting)} other codecs were not measured")
     if floor > BUSY:
         found.append(
             f"the machine was busy: the same codec, measured twice, differed by {text.percent(floor)}"
         )
+    elif disturbed:
+        found.append("the machine was busy, and each codec was measured only once or twice")
     return tuple(found)
 
 

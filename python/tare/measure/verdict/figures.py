@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,10 @@ USUAL = {
     "table": ("parquet:pyarrow,compression=zstd", "parquet:polars", "parquet:pyarrow"),
     "document": ("json:stdlib", "json:orjson"),
 }
+
+
+# Libraries write the same format in sizes that differ by no more than this, as a logarithm.
+ALIKE = 0.1
 
 
 def figures_of(one: Costed) -> dict[str, Any]:
@@ -58,6 +63,11 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
     alike = [one for one in choice.timed.values() if format and _layout(one.codec) == (format, compressor)]
     if not alike:
         return found
+    if size:
+        # A format may compress by itself, or not: what is nearest in size is what the user has.
+        off = {one.codec: abs(math.log(one.bytes / size)) for one in alike if one.bytes}
+        least = min(off.values(), default=0.0)
+        alike = [one for one in alike if off.get(one.codec, math.inf) <= least + ALIKE] or alike
     best = min(alike, key=lambda one: (one.read_s, one.codec))
     return found | {"codec": best.codec, "write_s": best.write_s, "read_s": best.read_s}
 

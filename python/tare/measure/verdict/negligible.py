@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tare.codec import shortlist
 from tare.codec.ids import split_id
+from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
     from tare.measure.verdict.cost_model import Costed
 
-__all__ = ["REPEATED", "WORTH", "is_common", "is_small", "preferred"]
+__all__ = ["REPEATED", "WORTH", "is_common", "is_small", "preference", "preferred"]
 
 Costs = Mapping[str, tuple[float, Array]]
 
@@ -43,17 +44,33 @@ def preferred(choice: Choice, costs: Costs) -> Costed:
     """
     cheapest = min(choice.several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
     alike = [one for one in choice.several if one is cheapest or _alike(one, cheapest, choice, costs)]
+    offer = min(_merits(one, choice) for one in alike)
+    return _smaller([one for one in alike if _merits(one, choice) == offer], costs)
 
-    def order(one: Costed) -> tuple[bool, bool, bool]:
-        verify = choice.cases[one.codec].get("verify") or {}
-        return (
-            verify.get("verdict") != "same",
-            choice.runs_code(one.codec),
-            not is_common(one.codec, choice.source_format),
-        )
 
-    offer = min(order(one) for one in alike)
-    return _smaller([one for one in alike if order(one) == offer], costs)
+def preference(best: Costed, choice: Choice, costs: Costs) -> str:
+    """Returns why a codec is recommended that is not the cheapest, in words; empty if it is the cheapest."""
+    cheapest = min(choice.several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
+    if best is cheapest:
+        return ""
+    ours, its = (_merits(one, choice) for one in (best, cheapest))
+    whys = (
+        "it keeps all types",
+        "reading it runs no code",
+        "more people use it",
+    )
+    why = next((why for why, own, other in zip(whys, ours, its, strict=True) if own < other), "it is smaller")
+    return f"{title_of(best.codec)} is named because {why}"
+
+
+def _merits(one: Costed, choice: Choice) -> tuple[bool, bool, bool]:
+    """What speaks against a codec among those that cost nearly the same, the weightiest first."""
+    verify = choice.cases[one.codec].get("verify") or {}
+    return (
+        verify.get("verdict") != "same",
+        choice.runs_code(one.codec),
+        not is_common(one.codec, choice.source_format),
+    )
 
 
 def _smaller(several: Sequence[Costed], costs: Costs) -> Costed:

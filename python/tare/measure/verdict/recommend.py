@@ -18,7 +18,7 @@ from tare.measure.verdict.confidence import FEW_SAMPLES, Confidence, confidence_
 from tare.measure.verdict.constraints import conditions
 from tare.measure.verdict.cost_model import PROFILES, Costed, Profile, cost, wins
 from tare.measure.verdict.default_use import default_profile
-from tare.measure.verdict.negligible import is_small, preferred
+from tare.measure.verdict.negligible import is_small, preference, preferred
 
 __all__ = ["recommend"]
 
@@ -53,7 +53,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         ``confidence, why, rivals, near_best``: ``clear``, ``close`` or ``can't tell``, what keeps it from being clear,
         the codecs that may be as good, and the share of draws in which none costs a tenth less.
         ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data; ``beside, keeps,
-        doubt``: the gain, what comes back and what is not sure, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
+        doubt, preferred``: the gain, what comes back, what is not sure, and why it is not the cheapest, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
         trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
         excluded, executes_code, provisional, named`` as reports need them.
 
@@ -120,6 +120,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         choice.notes.append(f"provisional: the machine was busy: {text.noise_floor(sure.noise)}")
     if few:
         choice.notes.append("provisional: measured only once or twice")
+    verdict["preferred"] = preference(best, choice, costs)
     verdict["beside"] = text.beside(verdict)
     verdict["keeps"] = text.came_back(choice.cases[best.codec])
     verdict["doubt"] = text.doubt(verdict)
@@ -174,6 +175,8 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         must=must,
         provisional=bool(choice.unreached),
     )
+    if record.get("interrupted") and not any(case.get("launches") for case in record.get("cases", ())):
+        sentence, reasons = "Nothing was measured before the run was stopped.", []
     absent = (
         "route",
         "codec",
@@ -201,7 +204,7 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         "named": False,
         "executes_code": False,
         "provisional": bool(choice.unreached),
-        **dict.fromkeys(("beside", "keeps", "doubt"), ""),
+        **dict.fromkeys(("beside", "keeps", "doubt", "preferred"), ""),
         "sentence": sentence,
         # How times were come by is no news where no time decided.
         "reasons": reasons + short_of_time(choice),

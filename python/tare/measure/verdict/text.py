@@ -60,6 +60,8 @@ CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
 WORTH = 1.1
 # A value that is shown has at most so many characters.
 SHORT = 24
+# How a value that changed ends where its type is told.
+_OF_TYPE = re.compile(r" \([a-z0-9_ ,<>\[\]]+\)$")
 # Endings of compressed files.
 SUFFIXES = {"zstd": ".zst", "gzip": ".gz", "lz4": ".lz4"}
 SAYS = {
@@ -93,13 +95,13 @@ def unreached(some: int, of: int, untimed: int = 0) -> str:
     return f"{some} of {of} codecs {were} not reached in the time given{more}"
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """A few names, and how many more there are.
+def listed(names: Sequence[str], most: int = 3, width: int = 60) -> str:
+    """A few names, each of at most so many characters, and how many more there are.
 
     >>> listed(["a", "b", "c", "d"])
     'a, b, c and 1 more'
     """
-    shown = ", ".join(name[:60] for name in names[:most])
+    shown = ", ".join(name[:width] for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -196,17 +198,35 @@ def came_back(case: Mapping[str, Any]) -> str:
 
 
 def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
-    """What is lost, the first of it with how."""
+    """What is lost; the first that a few words can tell comes first, with how.
+
+    >>> _lost([{"path": "note", "in": "None", "out": "''"}, {"path": "zip", "in": "'08595' (string)", "out": "8595.0 (double)"}])
+    'changes zip (leading zeros lost), note'
+    """
     if not changes:
         return "changes data silently"
-    names = listed([str(change.get("path") or "the value") for change in changes])
-    how = _how(str(changes[0].get("in") or "").strip("'\""), str(changes[0].get("out") or "").strip("'\""))
-    return f"changes {names}{f': {how}' if how else ''}"
+    hows = [_how(_value(change.get("in")), _value(change.get("out"))) for change in changes]
+    first = next((place for place, how in enumerate(hows) if how), 0)
+    names = [str(change.get("path") or "the value") for change in changes]
+    if len(names) == 1:
+        return f"changes {names[0][:60]}{f': {hows[0]}' if hows[0] else ''}"
+    names.insert(0, names.pop(first)[:60] + (f" ({hows[first]})" if hows[first] else ""))
+    return f"changes {listed(names, width=60 + len(hows[first]) + 3)}"
+
+
+def _value(shown: Any) -> str:
+    """A value as a change shows it, without its quotes and its type.
+
+    >>> _value("'08595' (string)"), _value("8595.0 (double)"), _value("'a'")
+    ('08595', '8595.0', 'a')
+    """
+    said = _OF_TYPE.sub("", str(shown or ""))
+    return said[1:-1] if len(said) > 1 and said[0] == said[-1] and said[0] in "'\"" else said
 
 
 def _how(was: str, became: str) -> str:
     """How a value changed, where a few words can say it."""
-    if was.isdigit() and was.startswith("0") and was.lstrip("0") == became:
+    if was.isdigit() and was.startswith("0") and was.lstrip("0") == became.removesuffix(".0"):
         return "leading zeros lost"
     short = 0 < len(was) <= SHORT and 0 < len(became) <= SHORT
     return f"{was} becomes {became}" if short and was != became else ""
@@ -219,6 +239,8 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     changed = {column for change in changes if (column := column_of(change))}
     if not changed:
         return f"keeps all columns, but not {listed([one['path'] for one in changes])}"
+    if len(changed) == 1 and columns > 1:
+        return f"keeps every value, {next(iter(changed))[:30]} as another type"
     return f"keeps every value, {min(len(changed), columns):,} of {columns:,} columns as another type"
 
 
@@ -374,8 +396,10 @@ def doubt(verdict: Mapping[str, Any]) -> str:
     parts = [_rival(verdict, codec) for codec in verdict["rivals"][:2]]
     if not parts:
         return f"Close: {'; '.join(why) or 'the times vary'}."
-    more = f" So do {len(verdict['rivals']) - 2} more." if len(verdict["rivals"]) > 2 else ""
-    return f"Close: {'; '.join(parts)}.{more}{f' Also, {why[0]}.' if why else ''}"
+    others = len(verdict["rivals"]) - 2
+    more = f" {others} other{'s are' if others > 1 else ' is'} as close." if others > 0 else ""
+    chosen = f" {said}." if (said := verdict.get("preferred")) else ""
+    return f"Close: {'; '.join(parts)}.{chosen}{more}{f' Also, {why[0]}.' if why else ''}"
 
 
 def _rival(verdict: Mapping[str, Any], codec: str) -> str:
