@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +49,20 @@ _GROUPS = {
 _USES = ("keep", "cache", "archive", "exchange", "message", "random")
 
 
+def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """The one file that was named: a shell may have put several names for a pattern."""
+    if len(given) > 1:
+        raise click.UsageError(f"one file at a time: got {len(given)}, the first of them {given[0]!r}")
+    return given[0] if given else None
+
+
 @click.command(
     "measure",
     cls=GroupedCommand,
     groups=_GROUPS,
     short_help="Weigh every format on your data and recommend one.",
 )
-@click.argument("data", required=False)
+@click.argument("data", nargs=-1, metavar="[DATA]", callback=_one_of)
 @click.option("--plan", help="A named plan (transports, files, load, compress, documents) or a plan file.")
 @click.option(
     "--for",
@@ -261,7 +270,7 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     chosen = chosen_plan(plan)
     if chosen is not None and not options["quiet"]:
         for note in chosen.notes:
-            click.echo(f"note    {note}", err=True)
+            tell_beside("note", note)
     kind = "quiet" if options["quiet"] else options["progress"]
     before = {number: signal.signal(number, lambda *_: interrupt(control)) for number in _ENDS}
     try:
@@ -366,17 +375,17 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
         )
     if not options["quiet"]:
         for note in result.record["dataset"].get("notes") or ():
-            click.echo(f"note    {note}", err=True)
+            tell_beside("note", note)
         # The table and Markdown hold it themselves.
         for line in (result.record.get("left_out") or ()) if options["as_json"] or options["as_csv"] else ():
-            click.echo(f"note    left out: {clean(line, 1000)}", err=True)
+            tell_beside("note", f"left out: {clean(line, 1000)}")
         for more in (not_installed(result.record, options), unsaid(options)):
             if more:
-                click.echo(f"note    {more}", err=True)
+                tell_beside("note", more)
         if waited := asked(result.record):
-            click.echo(f"note    {waited}", err=True)
+            tell_beside("note", waited)
         if late := overrun(result.record):
-            click.echo(f"late    {late}", err=True)
+            tell_beside("late", late)
         if result.record.get("interrupted"):
             if options["exchange"] and not result.record["fidelity"].get("exchange"):
                 click.echo("exchange not begun: interrupted", err=True)
@@ -384,12 +393,19 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
                 f"interrupted; go on with: {without_resume(command_line())} --resume {options['out']}",
                 err=True,
             )
-        click.echo(
-            f"record  {options['out']}   (tare report {options['out']} --html FILE)",
-            err=True,
-        )
+        tell_beside("record", f"{options['out']}   (tare report {options['out']} --html FILE)")
         if options["html"]:
             click.echo(f"report  {options['html']}", err=True)
+
+
+def tell_beside(label: str, said: str) -> None:
+    """Print a line beside the answer, to standard error; on a terminal it is cut at words, and a path never."""
+    lines = [said]
+    if sys.stderr.isatty():
+        width = max(40, min(shutil.get_terminal_size().columns, 100) - 9)
+        lines = textwrap.wrap(said, width, break_long_words=False, break_on_hyphens=False) or [said]
+    for place, line in enumerate(lines):
+        click.echo(f"{label if not place else '':<8}{line}", err=True)
 
 
 def asked(record: dict[str, Any]) -> str:
@@ -430,7 +446,7 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
         for line in estimate(given, chosen_plan(plan), settings, allow_pickle=options["allow_pickle"]):
             click.echo(line)
     if more := unsaid(options):
-        click.echo(f"note    {more}", err=True)
+        tell_beside("note", more)
     return 0
 
 

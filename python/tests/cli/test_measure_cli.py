@@ -542,3 +542,18 @@ def test_too_short_a_time_is_told_as_it_was_written(tare, document):
     assert "'--time': '1s' is too short" in said.err
     assert "give 2s or more, or 0 for no limit" in said.err
     assert "time_s" not in said.err
+
+
+def test_one_file_at_a_time(tare, document):
+    """A pattern that the shell filled in names several: said in those words, before anything is opened."""
+    said = tare("measure", document, document)
+    assert 2 == said.code
+    assert "one file at a time: got 2" in said.err
+
+
+def test_a_document_has_no_parts_to_read(tare, document):
+    """Told at once, and not after all of the time."""
+    said = tare("measure", document, "--for", "random")
+    assert 2 == said.code
+    assert "invalid use 'random' for doc.json" in said.err
+    assert "keep, cache, archive, message, exchange" in said.err

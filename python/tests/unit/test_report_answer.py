@@ -172,7 +172,8 @@ def test_what_came_through_a_pipe_is_converted_from_one(records):
 def test_a_value_of_a_program_is_written_by_a_call(records):
     """There is no file to convert, and no command to give options to."""
     record = copy.deepcopy(records["table"])
-    record["derived"]["headline"]["source"]["format"] = None
+    record["dataset"]["source_format"] = None
+    record["derived"] = derive(record)
     shown = terminal.render(record)
     codec = re.escape(record["derived"]["headline"]["codec"])
     assert re.search(rf'Python: +tare\.write\(value, "\w+\.\w+", codec="{codec}"\)', shown)
