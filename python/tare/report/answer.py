@@ -216,6 +216,8 @@ def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
         said.append(kept)
     if also:
         said.append(f"it is also {' and '.join(also)}")
+    if ours := str(verdict.get("only_ours") or ""):
+        said.append(ours)
     if verdict.get("small"):
         said.append("the data is so small that no choice can be felt")
     if verdict.get("executes_code"):

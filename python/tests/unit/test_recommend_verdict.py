@@ -383,3 +383,26 @@ def test_columns_with_brackets_in_their_names_are_columns():
         {"path": "a (metadata)", "verdict": "lossy", "side": "metadata"},
     ]
     assert "1/2" == kept({"verify": {"verdict": "lossy", "columns": 2, "changes": lost}})
+
+
+def test_a_format_that_tare_alone_reads_says_so():
+    """And what costs least of what others read."""
+    ours = FLAT | {"independent": []}
+    theirs = FLAT | {"independent": ["c", "go", "r"]}
+    planted = (
+        Planted("json:stdlib", 400, 400, 0.5, flags=theirs),
+        Planted("json:orjson", 120, 130, 0.5, flags=theirs),
+        Planted("blit:tare", 50, 50, 0.4, flags=ours),
+    )
+    record = synthetic_record(
+        "document", planted=planted, media=("memory",), growth=False, base="json:stdlib"
+    )
+    verdict = recommend(record, profile="keep")
+    assert verdict["codec"] == "blit:tare"
+    assert re.match(
+        r"only Tare reads blit; of what others read, JSON \(orjson\) costs least, \d+ % more in all",
+        verdict["only_ours"],
+    )
+    assert verdict["only_ours"] in verdict["sentence"]
+    record["codecs"]["blit:tare"]["flags"]["independent"] = ["go"]
+    assert recommend(record, profile="keep")["only_ours"] == ""

@@ -53,7 +53,8 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         ``confidence, why, rivals, near_best``: ``clear``, ``close`` or ``can't tell``, what keeps it from being clear,
         the codecs that may be as good, and the share of draws in which none costs a tenth less.
         ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data; ``beside, keeps,
-        doubt, preferred``: the gain, what comes back, what is not sure, and why it is not the cheapest, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
+        doubt, preferred, only_ours``: the gain, what comes back, what is not sure, why it is not the cheapest, and that
+        nobody else reads its format, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
         trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
         excluded, executes_code, provisional, named`` as reports need them.
 
@@ -120,6 +121,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         choice.notes.append(f"provisional: the machine was busy: {text.noise_floor(sure.noise)}")
     if few:
         choice.notes.append("provisional: measured only once or twice")
+    verdict["only_ours"] = _only_ours(best, others, choice, costs)
     verdict["preferred"] = preference(best, choice, costs)
     verdict["beside"] = text.beside(verdict)
     verdict["keeps"] = text.came_back(choice.cases[best.codec])
@@ -127,6 +129,22 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
     verdict["sentence"] = text.sentence(verdict, choice)
     verdict["reasons"] = text.reasons(verdict, choice, others)
     return verdict
+
+
+def _only_ours(
+    best: Costed, others: Sequence[Costed], choice: Choice, costs: Mapping[str, tuple[float, Array]]
+) -> str:
+    """Says that Tare alone reads the format, and what costs least of those that others read; empty if others do."""
+
+    def is_ours(codec: str) -> bool:
+        return choice.flags.get(codec, {}).get("independent") == []
+
+    if not is_ours(best.codec):
+        return ""
+    usual = next((one for one in others if not is_ours(one.codec)), None)
+    if usual is None:
+        return text.only_ours(best.codec)
+    return text.only_ours(best.codec, usual.codec, costs[usual.codec][0] / max(costs[best.codec][0], 1e-30))
 
 
 def _unsettled(choice: Choice, sure: Confidence) -> list[Costed]:
@@ -204,7 +222,7 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         "named": False,
         "executes_code": False,
         "provisional": bool(choice.unreached),
-        **dict.fromkeys(("beside", "keeps", "doubt", "preferred"), ""),
+        **dict.fromkeys(("beside", "keeps", "doubt", "preferred", "only_ours"), ""),
         "sentence": sentence,
         # How times were come by is no news where no time decided.
         "reasons": reasons + short_of_time(choice),

@@ -40,6 +40,7 @@ __all__ = [
     "listed",
     "noise_floor",
     "nothing",
+    "only_ours",
     "percent",
     "rate",
     "reasons",
@@ -313,6 +314,24 @@ def beside(verdict: Mapping[str, Any]) -> str:
     return ""
 
 
+def only_ours(codec: str, usual: str = "", ratio: float = 1.0) -> str:
+    """Says that Tare alone reads a format.
+
+    Args:
+        codec: Codec of the format.
+        usual: The codec that costs least of those that others read; empty if there is none.
+        ratio: What it costs, as a multiple.
+
+    >>> only_ours("blit:tare+lz4:1", "json:orjson+zstd:3", 1.3)
+    'only Tare reads blit; of what others read, JSON (orjson) + zstd costs least, 30 % more in all'
+    """
+    lead = f"only Tare reads {format_name(split_id(codec)[0])}"
+    if not usual:
+        return lead
+    more = f"{percent(ratio - 1)} more in all" if ratio >= 1.01 else "as much in all"
+    return f"{lead}; of what others read, {title_of(usual)} costs least, {more}"
+
+
 def format_name(id: str) -> str:
     """Returns the name of a format; the id itself of one that is not known."""
     from tare import formats
@@ -354,7 +373,7 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
         ", ".join([amount(own["bytes"]), *spent(own, spans=choice.medium not in OPERATIONS)]),
         came_back(case),
     ]
-    facts += [said] if (said := verdict["beside"]) else []
+    facts += [said for said in (verdict["beside"], verdict["only_ours"]) if said]
     facts += [_alone(choice)] if len(choice.several) == 1 and not choice.waiting else []
     facts += [DANGER] if verdict["executes_code"] else []
     lead = "Use" if verdict["confidence"] != CANNOT_TELL else "By default use"

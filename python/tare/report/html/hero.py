@@ -222,8 +222,10 @@ def _surety(found: Digest, said: dict[str, Any]) -> str:
 
 def _doubts(found: Digest, said: dict[str, Any]) -> list[str]:
     partial = words.partial_line(found)
+    ours = text.one_line(found.verdict.get("only_ours") or "", 300)
     return [
         text.one_line(found.verdict.get("doubt") or "", 600),
+        f"{ours[:1].upper()}{ours[1:]}." if ours else "",
         "The data is so small that no choice can be felt." if said["small"] else "",
         "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else "",
         partial[:1].upper() + partial[1:] + "." if partial else "",
