@@ -208,7 +208,7 @@ def test_a_worker_that_does_no_work_is_not_recommended(root: Path, tmp_path: Pat
         "encode => sub { $encoded }, decode => sub { $value }",
     )
     path = _worker(root, tmp_path, (gives_back,))
-    record = _measured(path, _WHOLE * 4, beside="json:stdlib", launches=3)
+    record = _measured(path, _WHOLE * 64, beside="json:stdlib", launches=3)
     verdict = record["derived"]["headline"]
     cases = [one for one in record["cases"] if one["labels"]["codec"] == "json:perl"]
     assert "ok" in {one["status"] for one in cases}, cases
