@@ -208,7 +208,7 @@ def _report(done: Conversion, dst: str) -> None:
 
 
 def _counted(done: Conversion) -> str:
-    """The rows of a table, or the items of a document."""
+    """Returns the number of rows of a table, or of items of a document, in words."""
     from tare import formats
 
     known = {format.id: format for format in formats.FORMATS}
@@ -217,7 +217,7 @@ def _counted(done: Conversion) -> str:
 
 
 def _is_width(change: dict[str, Any]) -> bool:
-    """Whether only the width of Arrow's offsets changed, as from string to large_string: no reader sees that."""
+    """Returns true if only the width of Arrow's offsets changed, as from string to large_string: values and readers are the same."""
     was, became = (str(change[end]).replace("large_", "") for end in ("from", "to"))
     return change["verdict"] == "type" and was == became
 

@@ -50,7 +50,7 @@ _USES = ("keep", "cache", "archive", "exchange", "message", "random")
 
 
 def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> str | None:
-    """The one file that was named: a shell may have put several names for a pattern."""
+    """Returns the file that was named, or None; refuses several, such as a shell makes of a pattern."""
     if len(given) > 1:
         raise click.UsageError(f"one file at a time: got {len(given)}, the first of them {given[0]!r}")
     return given[0] if given else None
@@ -399,7 +399,7 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
 
 
 def tell_beside(label: str, said: str) -> None:
-    """Print a line beside the answer, to standard error; on a terminal it is cut at words, and a path never."""
+    """Prints a labelled line to standard error; on a terminal it is wrapped at words, and paths stay whole."""
     lines = [said]
     if sys.stderr.isatty():
         width = max(40, min(shutil.get_terminal_size().columns, 100) - 9)

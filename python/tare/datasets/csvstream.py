@@ -66,7 +66,7 @@ class Blocks:
         self.source = source
         self.limit = limit
         self.spread = limit is not None and _can_spread(source, limit)
-        """Whether the blocks are of several places of the file, and not its first rows."""
+        """True if the blocks are spread over the file, false if they are its first rows."""
         self.style = dialect(source.head, source.ending)
         self.share = 1.0
         """Share of the file's bytes that the blocks stand for, once they have been taken."""
@@ -149,12 +149,12 @@ def _can_spread(source: Source, limit: int) -> bool:
 
 
 def _beginning(data: bytes, delimiter: str) -> int:
-    r"""Where the first row begins in text that was cut anywhere.
+    r"""Returns the offset of the first whole row in text that may begin within one.
 
     A line may end within quotes: then what follows does not look like quoted fields, and the next end is tried.
 
     Raises:
-        Undecided: No such place was found.
+        Undecided: No end of a line begins a row.
 
     >>> data = b'y\nz",4\n5,"a\nb"\n'
     >>> data[_beginning(data, ",") :]

@@ -361,7 +361,7 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     if not every and total > 1:
         hints.insert(0, f"All {text.count(total)} codecs: --all")
     if not path and not shell:
-        return lines  # a value of a program: there is no command to give options to
+        return lines  # measured from Python: options of the command do not apply
     shown = "     ".join(hints)
     return [*lines, *([[(f"  {hint}", "dim")] for hint in ([shown] if len(shown) + 2 <= width else hints)])]
 

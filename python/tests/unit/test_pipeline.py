@@ -188,7 +188,7 @@ def test_what_people_use_is_sampled_once_before_the_best_go_on():
 
 
 def test_the_first_round_takes_what_is_quick_first_and_nothing_twice():
-    """Where the time limit cuts it short, the next round continues with the operations that are left."""
+    """If the time limit ends the round early, the next one continues with the remaining operations."""
     session = _session()
     slow, quick = (_seat(codec, [], session=session, took_s=s) for codec, s in ((STDLIB, 2.0), (ORJSON, 0.3)))
     seats, near = [slow, quick], lambda: [slow, quick]

@@ -325,7 +325,7 @@ def _ratios_of_least(group: Group, figures: Sequence[Figure]) -> None:
         figure.ratio_lo = min(figure.ratio, float(np.exp(lo)))
         figure.ratio_hi = max(figure.ratio, float(np.exp(hi)))
         if figure.key == group.twin:
-            # How far few rounds may be off is in the draws of every codec already: it is no noise of the machine.
+            # With a single round the two differ by first calls, which the draws of each codec allow for already.
             if min(figure.samples, base.samples) >= _TOLD:
                 group.floor[figure.op] = max(1 / figure.ratio, figure.ratio) - 1
             group.aa.append(_aa_row(group, figure))

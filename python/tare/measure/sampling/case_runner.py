@@ -106,7 +106,7 @@ class Seat:
         self.limit_s = 0.0
         """Deadline of preparing and verifying, in seconds; 0 for the run's own."""
         self.distance = float("inf")
-        """How many times over the best it costs, in the use that suits it best; by its samples so far."""
+        """Its cost as a multiple of the least, in the use that suits it most; from the samples so far."""
         self.tried_s = 0.0
         """Seconds of its trial: preparing, first calls and comparing."""
         self.room = part

@@ -97,7 +97,7 @@ def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat]
 
 
 def _hopeful_s(seat: Seat, operation: str) -> float:
-    """What a further call takes in seconds: as long as the last, or less where that was a trial's."""
+    """Returns the expected seconds of a further call: those of the last one; after a trial alone, the codec's own time."""
     known_ns = None if is_sampled(seat, operation) else hopeful_ns(seat, operation)
     return seat.expected_s(operation) if known_ns is None else known_ns / 1e9
 

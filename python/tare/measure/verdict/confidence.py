@@ -119,7 +119,7 @@ def _rivals(own: float, own_draws: Array, others: Costs, near: float) -> tuple[s
 
 
 def _is_disturbed(figure: Figure | None) -> bool:
-    """Whether a codec has few samples, and in those it waited for a CPU that others used."""
+    """Returns true if a codec has few samples, taken while other processes used the CPU."""
     return figure is not None and figure.contended and figure.samples < FEW_SAMPLES
 
 

@@ -44,8 +44,8 @@ def preferred(choice: Choice, costs: Costs) -> Costed:
     """
     cheapest = min(choice.several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
     alike = [one for one in choice.several if one is cheapest or _alike(one, cheapest, choice, costs)]
-    offer = min(_merits(one, choice) for one in alike)
-    return _smaller([one for one in alike if _merits(one, choice) == offer], costs)
+    offer = min(_drawbacks(one, choice) for one in alike)
+    return _smaller([one for one in alike if _drawbacks(one, choice) == offer], costs)
 
 
 def preference(best: Costed, choice: Choice, costs: Costs) -> str:
@@ -53,7 +53,7 @@ def preference(best: Costed, choice: Choice, costs: Costs) -> str:
     cheapest = min(choice.several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
     if best is cheapest:
         return ""
-    ours, its = (_merits(one, choice) for one in (best, cheapest))
+    ours, its = (_drawbacks(one, choice) for one in (best, cheapest))
     whys = (
         "it keeps all types",
         "reading it runs no code",
@@ -63,8 +63,8 @@ def preference(best: Costed, choice: Choice, costs: Costs) -> str:
     return f"{title_of(best.codec)} is named because {why}"
 
 
-def _merits(one: Costed, choice: Choice) -> tuple[bool, bool, bool]:
-    """What speaks against a codec among those that cost nearly the same, the weightiest first."""
+def _drawbacks(one: Costed, choice: Choice) -> tuple[bool, bool, bool]:
+    """Returns the drawbacks that decide between codecs of nearly the same cost, the most important first; false sorts first."""
     verify = choice.cases[one.codec].get("verify") or {}
     return (
         verify.get("verdict") != "same",

@@ -53,8 +53,8 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         ``confidence, why, rivals, near_best``: ``clear``, ``close`` or ``can't tell``, what keeps it from being clear,
         the codecs that may be as good, and the share of draws in which none costs a tenth less.
         ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data; ``beside, keeps,
-        doubt, preferred, only_ours``: the gain, what comes back, what is not sure, why it is not the cheapest, and that
-        nobody else reads its format, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
+        doubt, preferred, only_ours``: the gain, what comes back, what is not sure, why it is not the cheapest, and whether
+        only Tare reads its format, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
         trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
         excluded, executes_code, provisional, named`` as reports need them.
 

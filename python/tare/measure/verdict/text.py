@@ -61,7 +61,7 @@ CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
 WORTH = 1.1
 # A value that is shown has at most so many characters.
 SHORT = 24
-# How a value that changed ends where its type is told.
+# The type behind a value of a change.
 _OF_TYPE = re.compile(r" \([a-z0-9_ ,<>\[\]]+\)$")
 # Endings of compressed files.
 SUFFIXES = {"zstd": ".zst", "gzip": ".gz", "lz4": ".lz4"}
@@ -199,7 +199,7 @@ def came_back(case: Mapping[str, Any]) -> str:
 
 
 def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
-    """What is lost; the first that a few words can tell comes first, with how.
+    """Returns the columns that lose values; the first change that can be described in a few words leads, with its description.
 
     >>> _lost([{"path": "note", "in": "None", "out": "''"}, {"path": "zip", "in": "'08595' (string)", "out": "8595.0 (double)"}])
     'changes zip (leading zeros lost), note'
@@ -216,7 +216,7 @@ def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _value(shown: Any) -> str:
-    """A value as a change shows it, without its quotes and its type.
+    """Returns a value of a change without its quotes and its type.
 
     >>> _value("'08595' (string)"), _value("8595.0 (double)"), _value("'a'")
     ('08595', '8595.0', 'a')

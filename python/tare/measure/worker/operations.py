@@ -41,9 +41,8 @@ class Ops:
         self.items = 0
         self.resident = 0
         self._natives: dict[str, Any] = {}
-        self._prepared: dict[
-            str, dict[str, Prepared]
-        ] = {}  # codec -> grain -> what was prepared, the last one last
+        # By codec, then by grain; the grain prepared last is the last key.
+        self._prepared: dict[str, dict[str, Prepared]] = {}
         self._current = ""
         self._ends: Any = None
         self._shelves: dict[tuple[str, str], Shelf] = {}
