@@ -91,7 +91,7 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
     "media",
     multiple=True,
     metavar="M",
-    help="memory, file, store, fifo, unix, tcp, link, remote, or conn of R (default: file for tables, memory for documents).",
+    help="memory, file, store, fifo, unix, tcp, link, remote, or conn of R (default: memory; file for tables where another language's codecs are asked for).",
 )
 @click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
 @click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")

@@ -53,7 +53,7 @@ def estimate(
     from tare.dataset import open_dataset
     from tare.measure.environment.limits import with_limits
     from tare.measure.one_file import refuse_many
-    from tare.measure.plan.availability import not_on, tried
+    from tare.measure.plan.availability import not_on, tried, usual_medium
 
     refuse_many(data)
     settings = with_limits(settings, data)
@@ -62,7 +62,7 @@ def estimate(
     yield from (f"  note: {note}" for note in dataset.notes)
     codecs, left_out = tried(settings, dataset)
     yield from (f"  left out: {line}" for line in left_out)
-    media = settings.media or (("file",) if dataset.kind == "table" else ("memory",))
+    media = settings.media or (usual_medium(settings, dataset.kind),)
     cases = [(codec, medium, not_on(codec, medium)) for codec in codecs for medium in media]
     for codec, medium, reason in cases:
         yield f"  {codec}@{medium}" + (f"  (n/a: {reason})" if reason else "")

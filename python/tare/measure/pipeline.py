@@ -20,7 +20,7 @@ from tare.measure.records.codec_entry import describe
 from tare.measure.stages import END_S, END_SHARE, SHARES
 from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.growth import measure_growth
-from tare.measure.stages.measurement import Measurement
+from tare.measure.stages.measurement import Measurement, lines_share
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
 from tare.measure.stages.standings import least_ns
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["adopt", "base_codec", "candidates", "keep_base", "mark_unmeasured", "measure_stages"]
 
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
-_MEDIUM = {"document": "memory", "table": "file"}
 _PROBED = ("ok", "lossy", "unproven", "refused")
 _STREAMED = 8
 """Codecs measured on a medium with two ends."""
@@ -49,6 +48,8 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
         session: The run.
         before: Record of an interrupted run to go on from; None for a fresh one.
     """
+    from tare.measure.plan.availability import usual_medium
+
     settings, dataset = session.settings, session.dataset
     base = base_codec(session)
     codecs = candidates(session, base)
@@ -57,13 +58,14 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
         adopt(session, before)
     elif session.journal is not None:
         session.journal.stage("codecs", session.record["codecs"])
-    media = settings.media or (_MEDIUM[dataset.kind],)
-    local = [medium for medium in media if medium in ONE_END] or [_MEDIUM[dataset.kind]]
+    usual = usual_medium(settings, dataset.kind)
+    media = settings.media or (usual,)
+    local = [medium for medium in media if medium in ONE_END] or [usual]
     first, later = in_order(session, codecs, base)
     part = session.part(
         settings.share
         or weighed_share(session)
-        or fitting_share(session, base, len(first) * (3 if len(grains_of(session)) > 1 else 1))
+        or fitting_share(session, base, round(len(first) * _passes(session)))
     )
     note_weighing(session, codecs, part.share)
     races = [Measurement(session, base, part, medium, asked=medium in media) for medium in local]
@@ -186,6 +188,13 @@ def grains_of(session: Session) -> tuple[str, ...]:
     dataset = session.dataset
     lines = dataset.format is not None and dataset.format.id == "ndjson" and isinstance(dataset.value, list)
     return ("each", "whole") if lines and dataset.items > 1 else ("whole",)
+
+
+def _passes(session: Session) -> float:
+    """How many times the whole data is written and read by each codec of the pass; a call a line takes about twice as long."""
+    if len(grains_of(session)) < 2:
+        return 1.0
+    return 1.0 + 2.0 * lines_share(session.dataset.bytes_memory)
 
 
 def mark_unmeasured(race: Measurement) -> None:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -142,6 +142,7 @@ class Part:
         items: What proves that data came back; rows or documents.
         bytes_memory: Its size in memory.
         hash: Content hash.
+        drawn: Share of the documents at ``path`` that it is: workers load all of them, and draw these.
     """
 
     share: float
@@ -152,6 +153,7 @@ class Part:
     items: int
     bytes_memory: int
     hash: str
+    drawn: float = 1.0
 
     def request(self) -> dict[str, Any]:
         """What a worker's ``load`` is asked."""
@@ -323,15 +325,43 @@ class Session:
                 saved.hash,
             )
             self._parts[label] = part
-            self.block.setdefault("sizes", {})[label] = {
-                "hash": part.hash,
-                "rows": part.rows,
-                "items": part.items,
-                "bytes_memory": part.bytes_memory,
-            }
-            if self.journal is not None and self.journal.started:
-                self.journal.stage("dataset", {"sizes": self.block["sizes"]})
+            self._note_size(part)
         return self._parts[label]
+
+    def _note_size(self, part: Part) -> None:
+        self.block.setdefault("sizes", {})[part.label] = {
+            "hash": part.hash,
+            "rows": part.rows,
+            "items": part.items,
+            "bytes_memory": part.bytes_memory,
+        }
+        if self.journal is not None and self.journal.started:
+            self.journal.stage("dataset", {"sizes": self.block["sizes"]})
+
+    def drawn(self, part: Part, share: float) -> Part:
+        """Returns contiguous blocks of the documents of a part, drawn by each worker that holds the part.
+
+        Args:
+            part: A part of a list of documents.
+            share: Share of it; of all of it the part itself is returned.
+        """
+        if share >= 1:
+            return part
+        label = f"{part.share * share:.2g}"
+        piece = self.dataset.subset(part.share, seed=self.settings.seed).subset(
+            share, seed=self.settings.seed
+        )
+        found = replace(
+            part,
+            share=float(label),
+            rows=piece.items,
+            items=piece.items,
+            bytes_memory=piece.bytes_memory,
+            hash=piece.hash(),
+            drawn=share,
+        )
+        self._note_size(found)
+        return found
 
     def given(self, part: Part, language: str) -> dict[str, Any]:
         """What a worker of that language is asked to load.

@@ -380,6 +380,26 @@ def test_lines_of_json_are_messages(tmp_path):
     assert len(pids) == 1, "a process holds the lines for messages and for the whole"
 
 
+def test_many_lines_are_messages_on_a_part(tmp_path, monkeypatch):
+    """A call a line is measured on a few blocks of lines, in the process that holds all; the answer says so."""
+    monkeypatch.setattr(measurement, "_LINES_BYTES", 1 << 14)
+    path = tmp_path / "events.ndjson"
+    path.write_text("".join(json.dumps(one) + "\n" for one in DOCUMENT))
+    result = measure.run(path, time_s=0, codecs=("json:orjson", "msgpack:msgspec"))
+    each = [case for case in result.cases if case["labels"].get("grain") == "each"]
+    whole = [case for case in result.cases if case["labels"].get("grain", "whole") == "whole"]
+    assert {case["status"] for case in result.cases} == {"ok"}
+    (size,) = {float(case["labels"]["size"]) for case in each}
+    assert 0 < size < 0.5
+    assert {case["labels"]["size"] for case in whole} == {"1"}
+    assert all(0 < one["bytes"] < size * 1.1 * whole[0]["bytes"] for one in each if "orjson" in one["key"])
+    message = result.recommend("message")
+    assert any("of the lines, in contiguous blocks" in reason for reason in message.reasons)
+    true = sum(len(json.dumps(one, separators=(",", ":"))) for one in DOCUMENT)
+    said = message.detail["figures"]["json:orjson"]["bytes"]
+    assert said == pytest.approx(true, rel=0.05), "the figure is of all lines"
+
+
 def test_what_was_tried_on_a_small_part_is_predicted_for_the_whole():
     """Times and bytes grow with the data; the reason says that more is not known."""
     scout = _seat(ORJSON, [2e6], 400)

@@ -178,6 +178,23 @@ def test_a_codec_is_prepared_in_both_grains(worker, documents):
     assert error_of(worker, "run", what="encode", grain="half").type == "usage"
 
 
+def test_messages_of_a_part_are_drawn_from_what_is_loaded(worker, tmp_path):
+    """They are the contiguous blocks that the same share of the data has, and are compared with those."""
+    from tare import Dataset
+
+    documents = [{"id": number, "text": "x" * (number % 7)} for number in range(500)]
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps(documents))
+    whole = ready(worker, path, "json:stdlib")["bytes"]
+    each = ask(worker, "prepare", codec="json:stdlib", grain="each", share=0.2, seed=3)
+    drawn = Dataset(documents, name="x").subset(0.2, seed=3).value
+    assert each["items"] == len(drawn) == 101
+    assert each["bytes"] == sum(len(json.dumps(document)) for document in drawn)
+    assert run(worker, "decode", grain="each")["items"] == len(drawn)
+    assert ask(worker, "verify", grain="each")["verdict"] == "same"
+    assert run(worker, "encode", grain="whole")["bytes"] == whole
+
+
 def test_one_document_has_no_grain(worker, tmp_path):
     """A map is one document."""
     path = tmp_path / "map.json"

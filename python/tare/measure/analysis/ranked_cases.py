@@ -102,13 +102,21 @@ def main_size(record: Mapping[str, Any]) -> str:
     return main_stage(record)[1]
 
 
-def main_stage(record: Mapping[str, Any]) -> tuple[str, str]:
-    """The stage and the size that the verdict rests on."""
+def main_stage(record: Mapping[str, Any], *, grain: str = "") -> tuple[str, str]:
+    """The stage and the size that the verdict rests on.
+
+    Args:
+        record: The record.
+        grain: Of the cases of this grain alone; empty for all.
+    """
     for stage in STAGES:
         sizes = {
             case["labels"].get("size", "1")
             for case in _of_the_head(record)
-            if case.get("stage", "weigh") == stage and case.get("launches") and is_ranked(case)
+            if case.get("stage", "weigh") == stage
+            and case.get("launches")
+            and is_ranked(case)
+            and grain in ("", case["labels"].get("grain", USUAL["grain"]))
         }
         if sizes:
             return stage, str(max(sizes, key=number))
@@ -126,7 +134,8 @@ def main_cases(record: Mapping[str, Any], *, grain: str = "whole") -> dict[tuple
     whole, collector off); a codec that was only screened, or failed before it was
     weighed, is there with that case.
     """
-    stage, size = main_stage(record)
+    # Lines may be measured one by one on fewer of them than the whole.
+    stage, size = main_stage(record, grain="each" if grain == "each" else "")
 
     def worth(case: Mapping[str, Any]) -> tuple[Any, ...]:
         off = off_usual(case["labels"], grain=grain)

@@ -30,12 +30,21 @@ if TYPE_CHECKING:
     from tare.dataset import Dataset
     from tare.measure.settings import Settings
 
-__all__ = ["asked_for", "canonical", "check_id", "left_after", "not_on", "others", "supports", "tried"]
+__all__ = [
+    "asked_for",
+    "canonical",
+    "check_id",
+    "left_after",
+    "not_on",
+    "others",
+    "supports",
+    "tried",
+    "usual_medium",
+]
 
 
 Ask = Callable[[Iterable[str]], list[Inventory]]
 _NONE: Mapping[str, str] = MappingProxyType({})
-_USUAL: Mapping[str, str] = MappingProxyType({"table": "file"})
 _LATER = ("rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
 
 
@@ -153,9 +162,33 @@ class _Media:
 
 
 def _media(settings: Settings | None, kind: str | None) -> _Media:
-    usual = _USUAL.get(kind or "", "memory")
+    usual = usual_medium(settings, kind)
     asked = (settings.media if settings is not None else None) or (usual,)
     return _Media(next((one for one in asked if one in ONE_END), usual), asked)
+
+
+def usual_medium(settings: Settings | None, kind: str | None) -> str:
+    """Returns the medium of a run that names none: ``memory``; ``file`` for tables where other languages' codecs are asked for.
+
+    A file's bytes cost the same whatever the codec, so the rate of a warm file is measured once and added: files written
+    by each codec differ by what the disk does meanwhile. Of R's codecs of tables most read and write files alone.
+
+    Args:
+        settings: What the command line gave; None for nothing.
+        kind: ``table`` or ``document``; None if it is not known yet.
+
+    >>> from tare.measure.settings import Settings
+    >>> usual_medium(Settings(), "table"), usual_medium(Settings(codecs=("fst:r",)), "table")
+    ('memory', 'file')
+    """
+    if kind != "table" or settings is None:
+        return "memory"
+    given = settings.workers
+    others = (
+        languages_begun(text, given) if text.endswith("*") else language_of(text, given)
+        for text in settings.codecs or ()
+    )
+    return "file" if any(others) else "memory"
 
 
 def _unable(foreign: Foreign, media: _Media, kind: str | None) -> str | None:

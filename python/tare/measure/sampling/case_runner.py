@@ -292,6 +292,7 @@ class Seat:
             kind=level(self.case, "kind"),
             order=level(self.case, "order"),
             cold=cold,
+            **({"share": self.part.drawn, "seed": self.session.settings.seed} if self.part.drawn < 1 else {}),
         )
 
     def _prepared(self, reply: dict[str, Any]) -> None:

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.measure.session import Part, Session
 
-__all__ = ["Measurement"]
+__all__ = ["Measurement", "lines_share"]
 
 # Below so many bytes in memory a small part of the data would take as long as all of it.
 _SMALL_BYTES = {"table": 4 << 20, "document": 1 << 20}
+# Lines measured as messages, in bytes in memory: a message costs the same in the first thousand lines and in the next.
+_LINES_BYTES, _NEARLY = 8 << 20, 0.7
 # Times over the best that a codec may cost on the small part to be measured on the whole.
 _PROMISING = 2.0
 # Times over the best in the use that suits a codec most, up to which it may be the best: what was tried once is that far off.
@@ -66,7 +68,7 @@ class Measurement:
         self._rounds = 0
         self._answered = False
         self._common: set[Seat] = set()
-        self._column = column_read(session) if medium == "file" else ""
+        self._column = column_read(session) if medium in ("memory", "file") else ""
         self._before = system_load.snapshot()
 
     def first_pass(self, codecs: Sequence[Codec], grains: Sequence[str], until_s: float) -> None:
@@ -78,7 +80,13 @@ class Measurement:
             until_s: Elapsed seconds of the run after which no further codec begins, but the base and those named.
         """
         wanted = _in_turn(codecs, grains)
-        seats = [self._seat(codec, self.part, self._stage, grain) for codec, grain in wanted]
+        lines = (
+            self.session.drawn(self.part, lines_share(self.part.bytes_memory)) if "each" in grains else None
+        )
+        seats = [
+            self._seat(codec, lines if lines and grain == "each" else self.part, self._stage, grain)
+            for codec, grain in wanted
+        ]
         self._common = set(seats)
         self._try(seats, self.part, until_s)
         self._keep()
@@ -266,6 +274,19 @@ class Measurement:
             self.session.release(worker)
         for seat in seats:
             seat.alive = False
+
+
+def lines_share(total: float) -> float:
+    """Returns the share of the lines of a file that are measured as messages, one call each.
+
+    Args:
+        total: Bytes of all lines in memory.
+
+    >>> lines_share(1e6), lines_share(420e6)
+    (1.0, 0.02)
+    """
+    share = _LINES_BYTES / max(1.0, total)
+    return 1.0 if share > _NEARLY else float(f"{share:.2g}")
 
 
 def _is_foreign(codec: Codec) -> bool:

@@ -104,7 +104,7 @@ def choose(
     if grain == "each":
         # What was measured whole alone is in no race with messages.
         mains = {at: case for at, case in mains.items() if case["labels"].get("grain") == "each"}
-    stage, size = main_stage(record)
+    stage, size = main_stage(record, grain="each" if grain == "each" else "")
     # A codec that was tried on a small part only is in no race with those that were weighed.
     weighed = {
         at: case
@@ -120,11 +120,15 @@ def choose(
         use = _one_way(weighed, use, notes)
     medium, use = _medium(weighed, analysis, use, file_rate(record), notes)
     full = full_share(record) / (number(size) or 1.0)
-    choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))
+    # A message costs the same in the first thousand lines as in the next: of them a part says all.
+    predicted = not math.isclose(full_share(record) if grain == "each" else full, 1.0)
+    choice = Choice(use, medium, [], None, [], {}, notes, predicted)
     choice.share = min(1.0, 1 / full)
     choice.source_format = str((record.get("dataset") or {}).get("source_format") or "")
     if choice.predicted:
         notes.append(f"provisional: predicted from {text.percent(1 / full)} of the data")
+    elif grain == "each" and not math.isclose(full, 1.0):
+        notes.append(f"messages were timed on {text.percent(1 / full)} of the lines, in contiguous blocks")
     per_byte = copying(record, analysis)
     names = list(record.get("codecs") or {})
     names += [codec for codec, _ in mains if codec not in names]

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tare._version import __version__
@@ -107,6 +108,9 @@ class Ops:
         self._prepared.setdefault(str(codec), {}).pop(grain, None)
         with phase("load"):
             value = None if not self.loaded else self._in_kind(codec.native(self.data_kind), kind)
+            part = _part(request)
+            if part is not None:
+                value = part(value)
             if kind == JSON_TEXT and self.loaded:
                 value = _as_json(value, grain)
             ready = Prepared(
@@ -121,6 +125,7 @@ class Ops:
             if ready.grain == "each" and encoded is not None:
                 raise Unsupported("documents encoded one by one have no file")
         ready.delivery = request.get("delivery") or "whole"
+        ready.part = part
         reply: dict[str, Any] = {"import_ns": import_ns}
         if encoded is not None:
             from tare.media import file
@@ -364,6 +369,16 @@ def _timed(call: Callable[[Any], Any], argument: Any) -> tuple[int, Any]:
     began = time.perf_counter_ns()
     result = call(argument)
     return time.perf_counter_ns() - began, result
+
+
+def _part(request: dict[str, Any]) -> Callable[[Any], Any] | None:
+    """Returns what draws the documents that calls get from those loaded; None where they get all of them."""
+    share = request.get("share")
+    if share is None:
+        return None
+    from tare.datasets import sampling
+
+    return partial(sampling.document, size=float(share), seed=int(request.get("seed", 0)))
 
 
 def _load(path: str, as_: str, kind: str) -> Any:
