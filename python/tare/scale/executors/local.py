@@ -125,11 +125,15 @@ class LocalEngine(Engine):
 def _kill(pool: ProcessPoolExecutor, processes: dict[int, BaseProcess]) -> None:
     """Shut a pool down and end its processes; once more does no harm."""
     running = list(processes.copy().values())
+    manager: threading.Thread | None = getattr(pool, "_executor_manager_thread", None)
     pool.shutdown(wait=False, cancel_futures=True)
     for process in running:
         process.kill()  # SIGTERM is for the parent alone
     for process in running:
         process.join(5)
+    # At its exit the interpreter wakes the pool's thread, and fails if that closes its pipe at the same moment.
+    if manager is not None and manager is not threading.current_thread():
+        manager.join(5)
 
 
 _given: list[Event] = []
