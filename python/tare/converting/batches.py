@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
-from tare.datasets import csvs, csvstream, documents, encodings, views
+from tare.datasets import csv_missing, csvs, csvstream, documents, encodings, views
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
@@ -243,6 +243,7 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
     except csvstream.Undecided:
         raise Unsupported(f"{source.name}: only its whole text tells where rows end", format="csv") from None
     csvs.note(source, pa.table({}), [name for name in found.types if name in found.kept])
+    csv_missing.note_words(source, [name for name, type in found.types.items() if pa.types.is_string(type)])
     if found.unsure:
         names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
         source.notes.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.datasets import csvs, csvstream, encodings
+from tare.datasets import csv_missing, csvs, csvstream, encodings
 from tare.datasets.footprint import give_back
 from tare.datasets.source import Source
 from tare.errors import Limit, TareError
@@ -44,6 +44,14 @@ def load(
     Raises:
         Malformed, Truncated: Rows of unequal length, bad text; row and offset are given.
     """
+    found = _load(source, max_bytes, encoding, columns)
+    csv_missing.note_words(source, csv_missing.texts_with_nulls(found[0]), encoding)
+    return found
+
+
+def _load(
+    source: Source, max_bytes: int | None, encoding: str | None, columns: list[str] | None
+) -> tuple[pa.Table, float, str]:
     size = source.size * (_EXPANDS if source.compressors else 1)
     limit = None
     if max_bytes is not None and size > max_bytes // 4:

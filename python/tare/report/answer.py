@@ -12,7 +12,7 @@ from tare.measure.verdict import text as verdict_text
 from tare.report import bars, text
 from tare.report.bars import Bar
 from tare.report.digest import TIMED, Digest, items, mapping, number
-from tare.report.layout import Line, cut, isolated, middle, pad, wrap
+from tare.report.layout import Line, isolated, middle, pad, wrap
 
 __all__ = [
     "answers",
@@ -333,7 +333,7 @@ def _time(value: float | None, scale: float) -> str:
 
 
 def _others(found: Digest, width: int) -> list[Line]:
-    """Each codec that was not measured, with the reason, a line each."""
+    """Each codec that was not measured, a line each with its id, below the reason that several share."""
     drawn = set(ranked(found))
     rest = {
         str(one.get("codec")): str(one.get("reason") or "") for one in items(found.verdict.get("excluded"))
@@ -343,10 +343,18 @@ def _others(found: Digest, width: int) -> list[Line]:
         return []
     names = titles_of(codec for codec, _ in left)
     wide = min(_NAME, max(text.width_of(name) for name in names.values()))
-    lines: list[Line] = [[], [("  Not measured, or without a result", "bold")]]
+    shared: dict[str, list[str]] = {}
     for codec, reason in left:
-        name = pad(middle(text.visible(names[codec], 80), wide), wide)
-        lines.append([(f"  {name}   {cut(text.one_line(reason, 200), width - wide - 5)}", "dim")])
+        shared.setdefault(text.one_line(reason, 300), []).append(codec)
+    lines: list[Line] = [[], [("  Not measured, or without a result", "bold")]]
+    for reason, codecs in shared.items():
+        lines += wrap(f"{reason[:1].upper()}{reason[1:]}:", width, "  ")
+        for codec in codecs:
+            name, id = middle(text.visible(names[codec], 80), wide), text.visible(codec, 200)
+            if wide + 7 + text.width_of(id) > width:  # an id is typed as it stands
+                lines += [[(f"    {name}", "dim")], [(f"        {id}", "dim")]]
+            else:
+                lines.append([(f"    {pad(name, wide)}   {id}", "dim")])
     return lines
 
 

@@ -98,7 +98,10 @@ class Measurement:
             codecs: Codecs, the likeliest first.
             until_s: Elapsed seconds of the run at which it should end.
         """
-        if codecs and until_s > self.session.elapsed_s:
+        if until_s <= self.session.elapsed_s:
+            for codec in codecs:
+                self._case(codec, self.part, self._stage, "whole")["reason"] = NOT_REACHED
+        elif codecs:
             self._try([self._seat(codec, self.part, self._stage) for codec in codecs], self.part, until_s)
             self._keep()
 
