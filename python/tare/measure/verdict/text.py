@@ -198,19 +198,30 @@ def came_back(case: Mapping[str, Any]) -> str:
     return f"keeps every value{said}"
 
 
+_ZEROS = "leading zeros lost"
+_EMPTIED = "missing values become empty text"
+_MADE_MISSING = "empty texts become missing"
+
+
 def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
     """Returns the columns that lose values; the first change that can be described in a few words leads, with its description.
 
     >>> _lost([{"path": "note", "in": "None", "out": "''"}, {"path": "zip", "in": "'08595' (string)", "out": "8595.0 (double)"}])
     'changes zip (leading zeros lost), note'
+    >>> _lost([{"path": "note", "in": "null", "out": "''"}, {"path": "city", "in": "null", "out": "''"}])
+    'changes note, city: missing values become empty text'
     """
     if not changes:
         return "changes data silently"
     hows = [_how(_value(change.get("in")), _value(change.get("out"))) for change in changes]
+    if not any(hows):
+        hows = [_missing_or_empty(str(change.get("in")), str(change.get("out"))) for change in changes]
     first = next((place for place, how in enumerate(hows) if how), 0)
     names = [str(change.get("path") or "the value") for change in changes]
     if len(names) == 1:
         return f"changes {names[0][:60]}{f': {hows[0]}' if hows[0] else ''}"
+    if hows[0] in (_ZEROS, _EMPTIED, _MADE_MISSING) and len(set(hows)) == 1:
+        return f"changes {listed(names, width=60)}: {hows[0]}"
     names.insert(0, names.pop(first)[:60] + (f" ({hows[first]})" if hows[first] else ""))
     return f"changes {listed(names, width=60 + len(hows[first]) + 3)}"
 
@@ -225,10 +236,18 @@ def _value(shown: Any) -> str:
     return said[1:-1] if len(said) > 1 and said[0] == said[-1] and said[0] in "'\"" else said
 
 
+def _missing_or_empty(was: str, became: str) -> str:
+    """Says that missing values and empty texts are one, as in a CSV that a library writes."""
+    missing, empty = ("null", "None"), ("''", '""')
+    if was in missing and became in empty:
+        return _EMPTIED
+    return _MADE_MISSING if was in empty and became in missing else ""
+
+
 def _how(was: str, became: str) -> str:
     """How a value changed, where a few words can say it."""
     if was.isdigit() and was.startswith("0") and was.lstrip("0") == became.removesuffix(".0"):
-        return "leading zeros lost"
+        return _ZEROS
     short = 0 < len(was) <= SHORT and 0 < len(became) <= SHORT
     return f"{was} becomes {became}" if short and was != became else ""
 

@@ -265,4 +265,4 @@ def _code(code: str, label: str) -> str:
 def _why(said: dict[str, Any]) -> str:
     told = [reason for reason in said["reasons"] if not reason.startswith("provisional: ")]
     reasons = "".join(f"<li>{inline_code(answer.signed(reason))}</li>" for reason in told)
-    return details("Why", f"<ul>{reasons}</ul>", css="why") if reasons else ""
+    return details("Reasons", f"<ul>{reasons}</ul>", css="why") if reasons else ""

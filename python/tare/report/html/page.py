@@ -140,7 +140,7 @@ def _masthead(found: Digest, sections: str) -> str:
         if f'<section id="{name}"' in sections
     )
     return (
-        f'<header class="mast"><p class="brand"><b>Tare</b> <span>data formats, weighed</span> <time>{made}</time></p>'
+        f'<header class="mast"><p class="brand"><b>Tare</b> <span>data formats, measured</span> <time>{made}</time></p>'
         f'<nav aria-label="Sections">{links}</nav><div class="theme" hidden><label for="theme">Theme</label>'
         '<select id="theme"><option value="auto">auto</option><option value="light">light</option>'
         '<option value="dark">dark</option></select></div></header>'
@@ -279,7 +279,8 @@ def _samples(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[s
     noise = (
         f'<dl class="facts">{panel}</dl>' if facts else f'<p class="soft">{esc(words.noise_line(found))}</p>'
     )
-    if _has("noise", data):
+    # Too few rounds of the second process give points, and no floor to read off them.
+    if _has("noise", data) and number(found.noise.get("floor")) is not None:
         title, shown = CHARTS["noise"][0], _PLAIN["noise"]
         noise += (
             f'<p class="lead" id="d-noise">{esc(shown, 400)}</p><figure><div class="chart" id="c-noise" data-chart="noise" '
