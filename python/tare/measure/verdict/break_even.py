@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["flips"]
 
-FASTEST, SLOWEST = 1e11, 1e3
+# Faster than memory, or slower than a modem, is no advice.
+FASTEST, SLOWEST = 1e11, 1e4
 MOST_READS = 1e6
 # A change that may lie anywhere within a factor of ten is no advice.
 VAGUE = 10.0
