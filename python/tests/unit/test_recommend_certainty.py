@@ -141,6 +141,29 @@ def test_a_shortlist_that_was_not_reached_leaves_the_answer_open():
     assert verdict["why"] == ["there was no time left for ORC (zstd) (--time gives more)"]
 
 
+def test_a_busy_machine_matters_only_where_a_rival_may_be_quicker_without_it():
+    """Few samples while others had the CPU: what a codec itself ran and waited is the least that it may take."""
+    levels = {}
+    for who, busy in (("quick:one", 0.5), ("other:one", 0.9), ("other:one", 0.5)):
+        pair = (Planted("quick:one", 50, 50, 0.5, flags=FLAT), Planted("other:one", 75, 75, 0.5, flags=FLAT))
+        record = synthetic_record(
+            "table", planted=(BASE, *pair), media=("memory",), growth=False, derived=False, **QUIET
+        )
+        evidence = gather(record)
+        set_floor(evidence, 0.004)
+        key = next(case["key"] for case in record["cases"] if case["labels"]["codec"] == who)
+        figure = evidence.analysis.figures[key]["total"]
+        figure.contended, figure.samples = True, 2
+        figure.wall_ns, figure.cpu_ns, figure.blocked_ns = 100.0, 100.0 * busy, 0.0
+        verdict = recommend(record, profile="archive", gb_seconds=0, link="1000GB", evidence=evidence)
+        levels[who, busy] = verdict["confidence"], verdict["codec"]
+    assert levels == {
+        ("quick:one", 0.5): ("clear", "quick:one"),
+        ("other:one", 0.9): ("clear", "quick:one"),
+        ("other:one", 0.5): ("close", "quick:one"),
+    }
+
+
 def late(record, codec):
     """Make the time end before a codec is reached."""
     for case in record["cases"]:

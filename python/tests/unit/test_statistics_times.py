@@ -20,6 +20,7 @@ from tare.measure.analysis.statistics import (
     seed_of,
     student,
     summarise,
+    summarise_least,
 )
 
 
@@ -198,3 +199,22 @@ def test_launches_far_apart_give_draws_that_can_be_times(launches):
     draws = summarise(logs, Resampler(66)).draws
     assert np.isfinite(np.exp(draws)).all()
     assert draws.std() > 1
+
+
+@pytest.mark.parametrize(
+    ("rounds", "most"),
+    [
+        # The first of a process is slow: another run's would be as slow, and its second as quick.
+        ([558.0, 120.0], 120.0),
+        ([558.0, 120.0, 125.0], 125.0),
+        # Nothing else is known, or the first was quicker: that is no warming up.
+        ([558.0, math.nan], 558.0),
+        ([118.0, 120.0], 120.0),
+    ],
+)
+def test_the_slow_first_round_of_a_process_says_nothing_of_how_far_the_others_vary(rounds, most):
+    """The least is what is shown; what another run might have met leaves out the first round."""
+    found = summarise_least(np.log(np.array([[rounds]])), Resampler(1))
+    assert round(float(np.exp(found.point[0]))) == np.nanmin(rounds)
+    assert round(float(np.exp(found.draws[0].max()))) == most
+    assert found.samples[0] == np.count_nonzero(~np.isnan(rounds))

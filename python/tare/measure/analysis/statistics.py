@@ -340,7 +340,9 @@ def summarise_least(logs: Array, sampler: Resampler) -> Summary:
     """The least of each series, and how much less sure it is the fewer rounds there are.
 
     What disturbs a call adds to its time and takes nothing away, so of the rounds of one process the least is
-    the nearest to what the call takes. The interval reaches from it to the median.
+    the nearest to what the call takes. The interval reaches from it to the median. The first round of a process
+    pays for what its library sets up once; where a later one was quicker, the first tells nothing of how far
+    another run would be off, and the draws leave it out.
 
     Args:
         logs: As of `summarise`.
@@ -354,7 +356,7 @@ def summarise_least(logs: Array, sampler: Resampler) -> Summary:
     some = np.asarray(there.any(axis=(1, 2)))
     flat = np.where(there, logs, np.inf).reshape(logs.shape[0], -1)
     point = np.where(some, flat.min(axis=1), np.nan)
-    draws = np.where(some[:, None], sampler.least(logs), np.nan)
+    draws = np.where(some[:, None], sampler.least(_warm(logs)), np.nan)
     return Summary(
         point,
         point.copy(),
@@ -364,6 +366,16 @@ def summarise_least(logs: Array, sampler: Resampler) -> Summary:
         np.asarray(there.any(axis=2)).sum(axis=1).tolist(),
         there.sum(axis=(1, 2)).tolist(),
     )
+
+
+def _warm(logs: Array) -> Array:
+    """The series without the first round of each process, where a later round of it was quicker."""
+    if logs.shape[2] < 2:
+        return logs
+    later = np.where(np.isnan(logs[:, :, 1:]), np.inf, logs[:, :, 1:]).min(axis=2)
+    warm = logs.copy()
+    warm[:, :, 0] = np.where(later < logs[:, :, 0], np.nan, logs[:, :, 0])
+    return warm
 
 
 def _alike(support: NDArray[np.bool_]) -> list[list[int]]:

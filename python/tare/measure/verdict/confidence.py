@@ -79,11 +79,12 @@ def confidence_of(best: Costed, choice: Choice, costs: Costs, analysis: Analysis
     missing = [codec for codec in choice.unmeasured if is_listed(codec)]
     alone = not others and bool(choice.waiting)
     apart = ratio is None or ratio >= max(WORTH, 1 + floor)
-    rivals = _rivals(own, own_draws, others, max(NEAR, 1 + floor))
+    rivals = _rivals(own, own_draws, others, max(WORTH, 1 + floor))
+    # What disturbed the best itself only made it look worse.
     disturbed = any(
-        _is_disturbed(analysis.figures[one.key].get(TOTAL))
+        costs[one.codec][0] * _undisturbed(analysis.figures[one.key].get(TOTAL)) < WORTH * own
         for one in choice.several
-        if one is best or one.codec in rivals
+        if one is not best and _is_disturbed(analysis.figures[one.key].get(TOTAL))
     )
     if missing or alone:
         level = CANNOT_TELL
@@ -121,6 +122,13 @@ def _rivals(own: float, own_draws: Array, others: Costs, near: float) -> tuple[s
 def _is_disturbed(figure: Figure | None) -> bool:
     """Returns true if a codec has few samples, taken while other processes used the CPU."""
     return figure is not None and figure.contended and figure.samples < FEW_SAMPLES
+
+
+def _undisturbed(figure: Figure | None) -> float:
+    """Returns the share of a time in which the codec itself ran or waited: others had the CPU for the rest."""
+    if figure is None or not figure.cpu_ns or not figure.wall_ns:
+        return 1.0
+    return min(1.0, (figure.cpu_ns + (figure.blocked_ns or 0.0)) / figure.wall_ns)
 
 
 def _missing(choice: Choice, floor: float, missing: Sequence[str], *, disturbed: bool) -> tuple[str, ...]:
