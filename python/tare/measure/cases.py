@@ -19,6 +19,7 @@ __all__ = [
     "ALWAYS",
     "CONN",
     "FACTORS",
+    "NOT_REACHED",
     "ONE_END",
     "STATUSES",
     "Case",
@@ -30,6 +31,8 @@ __all__ = [
     "parse_key",
 ]
 
+NOT_REACHED = "not reached in the time given; --time gives more"
+"""Reason of a case for which the time did not suffice."""
 STATUSES = (
     "ok",
     "unproven",

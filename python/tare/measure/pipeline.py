@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.codec.shortlist import beside
 from tare.errors import UsageError
-from tare.measure.cases import ONE_END
+from tare.measure.cases import NOT_REACHED, ONE_END
 from tare.measure.records.codec_entry import describe
 from tare.measure.stages import END_S, END_SHARE, SHARES
 from tare.measure.stages.budget import fitting_share
@@ -24,7 +24,6 @@ from tare.measure.stages.measurement import Measurement, lines_share
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
 from tare.measure.stages.standings import least_ns
-from tare.measure.stages.trials import NOT_REACHED
 from tare.measure.stages.weigh import Contender
 
 if TYPE_CHECKING:

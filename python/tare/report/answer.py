@@ -8,7 +8,9 @@ from pathlib import PurePath
 from typing import Any
 
 from tare.codec.titles import titles_of
+from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text as verdict_text
+from tare.measure.verdict.negligible import joins_lines
 from tare.report import bars, text
 from tare.report.bars import Bar
 from tare.report.digest import TIMED, Digest, items, mapping, number
@@ -148,11 +150,12 @@ def _routes(found: Digest, width: int) -> list[Line]:
     best, quick, small = (mapping(verdict.get(name)) for name in ("chosen", "fastest", "smallest"))
     names = titles_of(str(one["codec"]) for one in (best, quick, small) if one)
     message = verdict.get("profile") == "message"
-    fast = "Fastest" if width < _ROOMY or message else "Fastest to read"
+    parts = number(best.get("part_s")) is not None
+    fast = "Fastest" if width < _ROOMY or message or parts else "Fastest to read"
     shown = [("Use", best)]
     also = []
     if quick.get("codec") == best["codec"]:
-        also.append("the fastest" if message else "the fastest to read")
+        also.append("the fastest" if message else f"the fastest to read{' a part' * parts}")
     elif quick.get("codec") == small.get("codec"):
         shown.append(("Fastest and smallest" if width >= _ROOMY else "Both", quick))
     else:
@@ -202,7 +205,9 @@ def cells(found: Digest, one: dict[str, Any]) -> tuple[str, str, str]:
     route = str(found.verdict.get("route") or "").partition("@")[2].partition(",")[0]
     write_s, read_s = number(one.get("write_s")) or 0.0, number(one.get("read_s")) or 0.0
     spans = bool(write_s) and not read_s and route not in ("file", "memory", "store")
-    told = verdict_text.spent({"write_s": write_s, "read_s": read_s}, spans=spans)
+    told = verdict_text.spent(
+        {"write_s": write_s, "read_s": read_s, "part_s": number(one.get("part_s"))}, spans=spans
+    )
     told += [""] * (2 - len(told))
     return verdict_text.amount(number(one.get("bytes")) or 0.0), told[0], told[1]
 
@@ -214,17 +219,29 @@ def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
         said.append(beside)
     if kept:
         said.append(kept)
+    if verdict.get("messages"):
+        said.append(f"figures are of one message, the mean of {text.count(verdict['messages'])}")
     if also:
-        said.append(f"it is also {' and '.join(also)}")
+        some = " of those measured" * _is_partial(found)
+        said.append(f"it is also {' and '.join(also)}{some}")
+    if joins_lines(str(verdict.get("codec")), str(mapping(verdict.get("source")).get("format") or "")):
+        said.append("all lines become one JSON array")
     if ours := str(verdict.get("only_ours") or ""):
         said.append(ours)
     if verdict.get("small"):
-        said.append("the data is so small that no choice can be felt")
+        have = str(mapping(verdict.get("source")).get("format") or "")
+        as_well = f", and the {_format_name(have)} you have does as well" if have else ""
+        said.append(f"the data is so small that no choice can be felt{as_well}")
     if verdict.get("executes_code"):
         said.append("bytes from others can run code when read: only read your own")
     lines = wrap(" ".join(f"{one[:1].upper()}{one[1:]}." for one in said), width, "      ")
     doubt = text.one_line(verdict.get("doubt") or "", 600).replace("`", "")
     return lines + wrap(isolated(doubt), width, "      ", "yellow")
+
+
+def _is_partial(found: Digest) -> bool:
+    """Whether codecs were not reached that may be better in one way or the other."""
+    return any(one.get("reason") == NOT_REACHED for one in items(found.verdict.get("excluded")))
 
 
 def kept_by(found: Digest, codec: str) -> str:
@@ -284,14 +301,17 @@ def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
     rows = []
     for codec in codecs:
         size, write_s, read_s = (number(figures[codec].get(key)) for key in ("bytes", "write_s", "read_s"))
-        spent = (write_s or 0.0) + (read_s or 0.0) if message or not read_s else read_s
+        part_s = number(figures[codec].get("part_s"))
+        spent = part_s or ((write_s or 0.0) + (read_s or 0.0) if message or not read_s else read_s)
         mark = mark_of(found, codec, excluded.get(codec, ""))
         style = "bold green" if codec == best else "red" if mark else ""
         rows.append(Bar(text.visible(names[codec], 60), (size, spent), mark, style))
     size_unit, size_scale = _unit([row.values[0] for row in rows], _SIZES)
     time_unit, time_scale = _unit([row.values[1] for row in rows], _SCALES)
     labels = [(_size(row.values[0], size_scale), _time(row.values[1], time_scale)) for row in rows]
-    heads = (f"size, {size_unit}", f"{'write + read' if message else 'read'}, {time_unit}")
+    parts = bool(mapping(found.verdict.get("chosen")).get("part_s"))
+    told = "write + read" if message else "read a part" if parts else "read"
+    heads = (f"size, {size_unit}", f"{told}, {time_unit}")
     return bars.lines_of(heads, rows, width, labels)
 
 

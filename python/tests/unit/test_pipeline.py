@@ -17,6 +17,7 @@ from tare import measure
 from tare.codec import Codec
 from tare.codec.shortlist import shortlist
 from tare.errors import UsageError
+from tare.measure.cases import NOT_REACHED
 from tare.measure.pipeline import mark_unmeasured
 from tare.measure.session import Control, Event, Part
 from tare.measure.settings import Settings
@@ -24,7 +25,7 @@ from tare.measure.stages import budget, measurement, trials
 from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.rounds import sample_rounds
 from tare.measure.stages.standings import Uses, least_ns
-from tare.measure.stages.trials import NOT_REACHED, Trials
+from tare.measure.stages.trials import Trials
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 ORJSON, STDLIB, PICKLE = (Codec.parse(text) for text in ("json:orjson", "json:stdlib", "pickle"))
@@ -396,7 +397,8 @@ def test_many_lines_are_messages_on_a_part(tmp_path, monkeypatch):
     message = result.recommend("message")
     assert any("of the lines, in contiguous blocks" in reason for reason in message.reasons)
     true = sum(len(json.dumps(one, separators=(",", ":"))) for one in DOCUMENT)
-    said = message.detail["figures"]["json:orjson"]["bytes"]
+    assert message.detail["messages"] == len(DOCUMENT)
+    said = message.detail["figures"]["json:orjson"]["bytes"] * len(DOCUMENT)
     assert said == pytest.approx(true, rel=0.05), "the figure is of all lines"
 
 

@@ -137,7 +137,12 @@ def test_random_access_needs_a_measured_partial_read(record):
         if case["labels"]["codec"] == "parquet:pyarrow" and case["labels"]["medium"] == "file":
             for launch in case["launches"]:
                 launch["samples"]["subset"] = launch["samples"]["read"]
-    assert recommend(changed, profile="random")["route"] == "parquet:pyarrow@file"
+    verdict = recommend(changed, profile="random")
+    assert verdict["route"] == "parquet:pyarrow@file"
+    # The part that is read is what the use is about, and is what is shown.
+    assert verdict["chosen"]["part_s"] == verdict["chosen"]["read_s"]
+    assert "; read a part " in verdict["sentence"] or ", read a part " in verdict["sentence"]
+    assert "part_s" not in recommend(changed, profile="cache")["chosen"]
 
 
 def test_equal_costs_are_close_and_the_smaller_is_recommended():

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
+from tare.measure.cases import NOT_REACHED
 from tare.measure.environment import system_load
 from tare.measure.plan.subsets import refusal
 from tare.measure.sampling.case_runner import Seat
 from tare.measure.stages.rounds import FEW, sample_rounds
 from tare.measure.stages.standings import Uses, rounds_of
-from tare.measure.stages.trials import NOT_REACHED, TRIAL, Trials
+from tare.measure.stages.trials import TRIAL, Trials
 from tare.measure.stages.weigh import twin_case
 from tare.measure.worker_client.languages import Foreign
 

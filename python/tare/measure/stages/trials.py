@@ -13,6 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
+from tare.measure.cases import NOT_REACHED
 from tare.measure.sampling.outcome import fail
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     from tare.measure.session import Part, Session
     from tare.measure.worker_client.client import Worker
 
-__all__ = ["NOT_REACHED", "TRIAL", "Trials"]
-
-NOT_REACHED = "not reached in the time given; --time gives more"
+__all__ = ["TRIAL", "Trials"]
 
 _AT_ONCE = 2
 _LEAST_S = 3.0

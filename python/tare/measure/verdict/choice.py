@@ -56,6 +56,7 @@ class Choice:
         timed: Figures of every codec that was timed on this medium, qualified or not.
         share: Share of the data that was measured.
         source_format: Format that the data came in; empty if it came as objects.
+        messages: How many messages the data is, where figures are of one of them; else 0.
     """
 
     profile: Profile
@@ -71,6 +72,7 @@ class Choice:
     timed: dict[str, Costed] = field(default_factory=dict)
     share: float = 1.0
     source_format: str = ""
+    messages: int = 0
 
     @property
     def waiting(self) -> list[str]:
@@ -129,6 +131,8 @@ def choose(
         notes.append(f"provisional: predicted from {text.percent(1 / full)} of the data")
     elif grain == "each" and not math.isclose(full, 1.0):
         notes.append(f"messages were timed on {text.percent(1 / full)} of the lines, in contiguous blocks")
+    if grain == "each":
+        choice.messages = int(((record.get("dataset") or {}).get("shape") or {}).get("items") or 0)
     per_byte = copying(record, analysis)
     names = list(record.get("codecs") or {})
     names += [codec for codec, _ in mains if codec not in names]
@@ -144,6 +148,8 @@ def choose(
                 if (codec, medium) in weighed
                 else None
             )
+            if one is not None and choice.messages:
+                one = one.divided(choice.messages)
         if one is not None:
             choice.timed[codec] = one
         if codec == analysis.base:

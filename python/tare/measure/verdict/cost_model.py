@@ -176,6 +176,17 @@ class Costed:
     subset_s: float | None = None
     subset_draws: Array = field(default_factory=lambda: np.zeros(1))
 
+    def divided(self, number: int) -> Costed:
+        """The mean of so many messages, where its own figures are of all of them."""
+        return replace(
+            self,
+            bytes=self.bytes / number,
+            write_s=self.write_s / number,
+            read_s=self.read_s / number,
+            write_draws=self.write_draws / number,
+            read_draws=self.read_draws / number,
+        )
+
     def line(self, profile: Profile, axis: str) -> tuple[float, float, Array, Array]:
         """Cost as a line: constant and slope, then their draws.
 

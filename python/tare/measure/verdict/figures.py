@@ -24,17 +24,22 @@ USUAL = {
 ALIKE = 0.1
 
 
-def figures_of(one: Costed) -> dict[str, Any]:
-    """Returns a codec's figures for the whole data: ``codec, bytes, write_s, read_s``."""
-    return {"codec": one.codec, "bytes": one.bytes, "write_s": one.write_s, "read_s": one.read_s}
+def figures_of(one: Costed, choice: Choice) -> dict[str, Any]:
+    """Returns a codec's figures for the whole data, or for one message: ``codec, bytes, write_s, read_s``.
+
+    Where the use reads parts, ``part_s`` is the time of one.
+    """
+    found = {"codec": one.codec, "bytes": one.bytes, "write_s": one.write_s, "read_s": one.read_s}
+    return found | ({"part_s": one.subset_s} if choice.profile.subset_reads else {})
 
 
 def fastest(choice: Choice) -> Costed:
-    """Returns the codec that is quickest to read; of messages, quickest to write and read together."""
-    both = choice.profile.name == "message"
+    """Returns the codec that is quickest to read, or to read a part; of messages, to write and read together."""
+    both, parts = choice.profile.name == "message", choice.profile.subset_reads
 
     def order(one: Costed) -> tuple[float, float, str]:
-        return one.read_s + (one.write_s if both else 0.0), one.bytes, one.codec
+        read_s = one.subset_s if parts and one.subset_s is not None else one.read_s
+        return read_s + (one.write_s if both else 0.0), one.bytes, one.codec
 
     return min(choice.several, key=order)
 
@@ -77,7 +82,7 @@ def reference(record: Mapping[str, Any], choice: Choice) -> dict[str, Any] | Non
     kind = str((record.get("dataset") or {}).get("kind") or "")
     known: Iterable[str] = USUAL.get(kind, ())
     found = next((choice.timed[codec] for codec in known if codec in choice.timed), None)
-    return None if found is None else figures_of(found)
+    return None if found is None else figures_of(found, choice)
 
 
 def _layout(codec: str) -> tuple[str, str | None]:

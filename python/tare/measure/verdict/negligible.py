@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tare.codec import shortlist
 from tare.codec.ids import split_id
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
     from tare.measure.verdict.cost_model import Costed
 
-__all__ = ["REPEATED", "WORTH", "is_common", "is_small", "preference", "preferred"]
+__all__ = [
+    "REPEATED",
+    "WORTH",
+    "is_common",
+    "is_small",
+    "joins_lines",
+    "keeps_types",
+    "preference",
+    "preferred",
+]
 
 Costs = Mapping[str, tuple[float, Array]]
 
@@ -27,6 +37,9 @@ NOTICED_S = 50e-3
 SMALLER = 0.95
 # One message is measured, but they are sent by the million: each microsecond counts.
 REPEATED = ("message",)
+# Formats of text, of which the types are guessed when they are read, and the unit of a type of time.
+_OF_TEXT = ("csv", "tsv", "json", "ndjson")
+_UNIT = re.compile(r"\[(s|ms|us|ns)(?=[,\]])")
 # One write and one read of every codec together take less than this, seconds.
 MOMENT_S = 1e-3
 
@@ -58,19 +71,50 @@ def preference(best: Costed, choice: Choice, costs: Costs) -> str:
         "it keeps all types",
         "reading it runs no code",
         "more people use it",
+        "it keeps one line for each item",
     )
-    why = next((why for why, own, other in zip(whys, ours, its, strict=True) if own < other), "it is smaller")
+    smaller = f"it is smaller than {title_of(cheapest.codec)}"
+    why = next((why for why, own, other in zip(whys, ours, its, strict=True) if own < other), smaller)
     return f"{title_of(best.codec)} is named because {why}"
 
 
-def _drawbacks(one: Costed, choice: Choice) -> tuple[bool, bool, bool]:
+def _drawbacks(one: Costed, choice: Choice) -> tuple[bool, bool, bool, bool]:
     """Returns the drawbacks that decide between codecs of nearly the same cost, the most important first; false sorts first."""
-    verify = choice.cases[one.codec].get("verify") or {}
     return (
-        verify.get("verdict") != "same",
+        not keeps_types(choice.cases[one.codec].get("verify") or {}, choice.source_format),
         choice.runs_code(one.codec),
         not is_common(one.codec, choice.source_format),
+        joins_lines(one.codec, choice.source_format),
     )
+
+
+def keeps_types(verify: Mapping[str, Any], source_format: str) -> bool:
+    """Whether the types of the data come back; the unit of a time that was read from text is a guess, and no type of it.
+
+    Args:
+        verify: What the comparison found: ``verdict``, ``changes``.
+        source_format: Format that the data came in.
+
+    >>> unit = {"verdict": "type", "changes": [{"verdict": "type", "in": "timestamp[s]", "out": "timestamp[ms]"}]}
+    >>> keeps_types(unit, "csv"), keeps_types(unit, "parquet")
+    (True, False)
+    """
+    if verify.get("verdict") != "type" or source_format not in _OF_TEXT:
+        return verify.get("verdict") == "same"
+    changes = verify.get("changes") or ()
+    return bool(changes) and all(
+        _UNIT.sub("[", str(one.get("in"))) == _UNIT.sub("[", str(one.get("out"))) != str(one.get("in"))
+        for one in changes
+    )
+
+
+def joins_lines(codec: str, source_format: str) -> bool:
+    """Whether a codec makes one JSON document of the lines that the user has.
+
+    >>> joins_lines("json:orjson+zstd:3", "ndjson"), joins_lines("ndjson:orjson+zstd:3", "ndjson")
+    (True, False)
+    """
+    return source_format == "ndjson" and codec.startswith("json:")
 
 
 def _smaller(several: Sequence[Costed], costs: Costs) -> Costed:

@@ -52,7 +52,8 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         ``profile, weights, route, codec, key``: what to use; ``route`` is None only when nothing qualifies.
         ``confidence, why, rivals, near_best``: ``clear``, ``close`` or ``can't tell``, what keeps it from being clear,
         the codecs that may be as good, and the share of draws in which none costs a tenth less.
-        ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data; ``beside, keeps,
+        ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data, or of one message
+        where ``messages`` says of how many; ``beside, keeps,
         doubt, preferred, only_ours``: the gain, what comes back, what is not sure, why it is not the cheapest, and whether
         only Tare reads its format, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
         trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
@@ -114,6 +115,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         "provisional": few or choice.predicted or sure.noise > 0 or bool(choice.unreached),
         "flips": flips(best, choice, costs, _unsettled(choice, sure)),
         "excluded": _excluded(choice),
+        "messages": choice.messages,
         **_certainty(best, sure),
         **_figures(record, choice, best),
     }
@@ -166,12 +168,12 @@ def _certainty(best: Costed, sure: Confidence) -> dict[str, Any]:
 def _figures(record: Mapping[str, Any], choice: Choice, best: Costed) -> dict[str, Any]:
     """Sizes and times of the whole data that stand beside the recommendation."""
     return {
-        "chosen": figures.figures_of(best),
-        "fastest": figures.figures_of(figures.fastest(choice)),
-        "smallest": figures.figures_of(figures.smallest(choice)),
+        "chosen": figures.figures_of(best, choice),
+        "fastest": figures.figures_of(figures.fastest(choice), choice),
+        "smallest": figures.figures_of(figures.smallest(choice), choice),
         "source": figures.source(record, choice),
         "reference": figures.reference(record, choice),
-        "figures": {codec: figures.figures_of(one) for codec, one in choice.timed.items()},
+        "figures": {codec: figures.figures_of(one, choice) for codec, one in choice.timed.items()},
     }
 
 
@@ -214,7 +216,7 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         **{name: [] for name in ("why", "rivals", "tie", "flips")},
         "source": figures.source(record, choice),
         "reference": figures.reference(record, choice),
-        "figures": {codec: figures.figures_of(one) for codec, one in choice.timed.items()},
+        "figures": {codec: figures.figures_of(one, choice) for codec, one in choice.timed.items()},
         "p": {},
         "cost_s": {},
         "noise": 0.0,

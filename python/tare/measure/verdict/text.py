@@ -405,14 +405,18 @@ def spent(own: Mapping[str, Any], *, spans: bool = False) -> list[str]:
     """The times of a codec in words; what was not measured is left out.
 
     Args:
-        own: ``write_s`` and ``read_s``.
+        own: ``write_s``, ``read_s``, and ``part_s`` where parts are read.
         spans: Whether both ends worked at once, so that one time is of both.
 
     >>> spent({"write_s": 0.065, "read_s": 0.016}), spent({"write_s": 0.065, "read_s": 0}, spans=True)
     (['write 65 ms', 'read 16 ms'], ['65 ms from end to end'])
+    >>> spent({"write_s": 0.065, "read_s": 0.016, "part_s": 0.001})
+    ['read a part 1 ms', 'all 16 ms']
     """
     if spans:
         return [f"{duration(own['write_s'])} from end to end"]
+    if own.get("part_s"):
+        return [f"read a part {duration(own['part_s'])}", f"all {duration(own['read_s'])}"]
     return [f"{way} {duration(own[f'{way}_s'])}" for way in ("write", "read") if own.get(f"{way}_s")]
 
 
@@ -433,7 +437,7 @@ def doubt(verdict: Mapping[str, Any]) -> str:
         return ""
     parts = [_rival(verdict, codec) for codec in verdict["rivals"][:2]]
     if not parts:
-        return f"Close: {'; '.join(why) or 'the times vary'}."
+        return f"Likely, not certain: {'; '.join(why) or 'the times vary by more than the codecs differ'}."
     others = len(verdict["rivals"]) - 2
     more = f" {others} other{'s are' if others > 1 else ' is'} as close." if others > 0 else ""
     chosen = f" {said}." if (said := verdict.get("preferred")) else ""
