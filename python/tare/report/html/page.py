@@ -18,14 +18,13 @@ from tare.report.charts import (
     chart_data,
     featured,
     group_of,
-    link_of,
-    spec,
     themes,
 )
 from tare.report.digest import PROFILES, Digest, digest, mapping, number
-from tare.report.html.fidelity import cell_details, exchange, matrix, own_data
+from tare.report.html.fidelity import exchange, matrix, own_data
 from tare.report.html.hero import hero
 from tare.report.html.markup import details, esc, json_block, key, named, scroll_table
+from tare.report.html.payload import payload
 from tare.report.html.ranking import ranking
 from tare.report.html.tables import comparison, data_table
 
@@ -53,6 +52,7 @@ def page(result: Any, *, profile: str | None = None, path: str = "") -> str:
     data = chart_data(found)
     name = text.visible(found.dataset.get("name") or "data", 60)
     script = _script()
+    block = json_block("tare-data", payload(found, data, [chart for chart in CHARTS if _has(chart, data)]))
     digest_of = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest_of}'; style-src 'unsafe-inline'; img-src data:; "
@@ -82,7 +82,7 @@ def page(result: Any, *, profile: str | None = None, path: str = "") -> str:
         f'<meta name="generator" content="tare {esc(found.record.get("tare") or "", 20)}">'
         f"<title>{esc(name)} - which format?</title><style>{_style()}</style></head>\n"
         f'<body><a class="skip" href="#main">To the verdict</a>{_masthead(found, sections)}<main id="main">{sections}</main>'
-        f"{_footer(found)}\n{json_block('tare-data', _payload(found, data))}\n<script>{script}</script></body></html>\n"
+        f"{_footer(found)}\n{block}\n<script>{script}</script></body></html>\n"
     )
 
 
@@ -410,91 +410,3 @@ def _footer(found: Digest) -> str:
         f"<code>{esc(found.record.get('id') or '', 64)}</code>. This file is whole: it loads nothing and sends nothing. "
         "Charts by Vega (BSD-3-Clause).</p></footer>"
     )
-
-
-def _payload(found: Digest, data: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    drawn = [chart for chart in CHARTS if _has(chart, data)]
-    weights = {
-        name: {
-            **link_of(found, name),
-            "basis": basis_of(found, name),
-        }
-        for name in PROFILES
-    }
-    charts, shared = _deduplicated({chart: _lean(spec(chart)) for chart in drawn})
-    return {
-        "charts": charts,
-        "shared": shared,
-        "themes": themes(),
-        "weights": weights,
-        "grids": [{"title": text.visible(grid.title, 60), "ops": grid.ops} for grid in found.grids],
-        "data": {name: _packed(rows) for name, rows in data.items()},
-        "cells": cell_details(found),
-    }
-
-
-def _lean(loaded: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in loaded.items() if key != "$schema"}
-
-
-def _deduplicated(specs: dict[str, Any]) -> tuple[Any, list[Any]]:
-    """Parts that the specs repeat, once: each place keeps ``{"$": n}``, an index into the list."""
-    seen: dict[str, int] = {}  # body of a part -> how often it occurs
-
-    def tally(node: Any) -> None:
-        if isinstance(node, (dict, str)):
-            body = json.dumps(node, sort_keys=True)
-            if len(body) > 24:
-                seen[body] = seen.get(body, 0) + 1
-                if seen[body] > 1:
-                    return
-        for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-            tally(child)
-
-    tally(specs)
-    shared: list[Any] = []
-    place: dict[str, int] = {}
-
-    def replaced(node: Any) -> Any:
-        body = json.dumps(node, sort_keys=True) if isinstance(node, (dict, str)) else ""
-        if seen.get(body, 0) > 1:
-            if body not in place:
-                place[body] = len(shared)
-                shared.append(node)
-            return {"$": place[body]}
-        if isinstance(node, dict):
-            return {key: replaced(child) for key, child in node.items()}
-        return [replaced(child) for child in node] if isinstance(node, list) else node
-
-    return replaced(specs), shared
-
-
-def _packed(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Columns instead of objects, repeated text once, runs as value and length: a fifth of the bytes.
-
-    Returns:
-        ``n`` rows and ``c`` columns: a list of values; ``w`` (texts) with ``i`` (their
-        indices); either of them with ``r`` (values or indices) and ``t`` (times each) for runs.
-    """
-    columns: dict[str, Any] = {}
-    for name in rows[0] if rows else ():
-        values: list[Any] = [row.get(name) for row in rows]
-        texts = [value for value in values if isinstance(value, str)]
-        column: dict[str, Any] = {}
-        if len(texts) == len(values):
-            known = sorted(set(texts))
-            place = {word: i for i, word in enumerate(known)}
-            column["w"] = known
-            values = [place[word] for word in texts]
-        runs: list[list[Any]] = []
-        for value in values:
-            if runs and runs[-1][0] == value and type(runs[-1][0]) is type(value):
-                runs[-1][1] += 1
-            else:
-                runs.append([value, 1])
-        if len(runs) * 3 < len(values):
-            column |= {"r": [value for value, _ in runs], "t": [times for _, times in runs]}
-        else:
-            column["i"] = values
-        columns[name] = column if set(column) != {"i"} else values
-    return {"n": len(rows), "c": columns}

@@ -24,7 +24,7 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const column = (c) => {
   if (Array.isArray(c)) return c;
   const flat = c.i || c.r.flatMap((x, k) => new Array(c.t[k]).fill(x));
-  return c.w ? flat.map((x) => c.w[x]) : flat;
+  return c.w ? flat.map((x) => D.words[x]) : c.d ? flat.map((x) => x / c.d) : flat;
 };
 const unpack = (p) => {
   const names = Object.keys(p.c), columns = names.map((k) => column(p.c[k])), out = new Array(p.n);
