@@ -243,7 +243,8 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
     except csvstream.Undecided:
         raise Unsupported(f"{source.name}: only its whole text tells where rows end", format="csv") from None
     csvs.note(source, pa.table({}), [name for name in found.types if name in found.kept])
-    csv_missing.note_words(source, [name for name, type in found.types.items() if pa.types.is_string(type)])
+    texts = [name for name, type in found.types.items() if type in (pa.string(), pa.null())]
+    csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
     if found.unsure:
         names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
         source.notes.append(

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csvs, encodings
-from tare.datasets.csv_dialect import dialect
+from tare.datasets import csvs
 from tare.datasets.source import printable
-from tare.errors import TareError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
+    from tare.datasets.csv_dialect import Dialect
     from tare.datasets.source import Source
 
-__all__ = ["note_words", "texts_with_nulls"]
+__all__ = ["missing_words", "note_words", "texts_with_nulls"]
 
-# Only the beginning of a text is looked at: a look at all of it would take as long as reading it.
-_HEAD_BYTES = 1 << 20
+_WORDS = tuple(word.encode() for word in csvs.MISSING if word)
 _TOLD = 3
 
 
@@ -33,24 +30,41 @@ def texts_with_nulls(table: pa.Table) -> list[str]:
     return [name for name, column in columns if column.type in text and column.null_count]
 
 
-def note_words(source: Source, names: Sequence[str], encoding: str | None = None) -> None:
-    """Notes which words stand for missing values in columns of text, where some do at the beginning of the file.
+def missing_words(
+    source: Source, data: bytes, style: Dialect, table: pa.Table, names: Sequence[str]
+) -> dict[str, str]:
+    """Returns the most frequent word of each column that was read as missing; of a column of empty fields, none.
+
+    Args:
+        source: Where the text is from, for messages.
+        data: UTF-8 text with a header line.
+        style: How fields stand in it.
+        table: The table that the text was read as.
+        names: Names of columns of the table; one that occurs twice is passed over.
+    """
+    import pyarrow.compute as pc
+
+    names = [name for name in dict.fromkeys(names) if table.column_names.count(name) == 1]
+    if not names or not any(word in data for word in _WORDS):
+        return {}
+    compute: Any = pc
+    plain = csvs.texts_of(source, data, style, names)
+    found = {}
+    for name in names:
+        words = plain.column(name).filter(compute.is_null(table.column(name)))
+        counts = compute.value_counts(words.filter(compute.not_equal(words, ""))).to_pylist()
+        if counts:
+            found[name] = max(counts, key=lambda one: one["counts"])["values"]
+    return found
+
+
+def note_words(source: Source, found: Mapping[str, str]) -> None:
+    """Notes which words stand for missing values in columns of text.
 
     Args:
         source: The file; it gets the note.
-        names: Names of the columns of text.
-        encoding: The text's encoding if it is not UTF-8.
+        found: The words of columns of text, as of `missing_words`.
     """
-    import pyarrow as pa
-
-    if not names:
-        return
-    notes = list(source.notes)
-    try:
-        found = _words(source, list(dict.fromkeys(names)), encoding)
-    except (TareError, pa.ArrowInvalid, KeyError):
-        found = {}  # the reading of the whole says what is wrong with it
-    source.notes[:] = notes
     if not found:
         return
     told = [f"'{word}' in {printable(name, 30)}" for name, word in list(found.items())[:_TOLD]]
@@ -58,28 +72,3 @@ def note_words(source: Source, names: Sequence[str], encoding: str | None = None
     source.notes.append(
         f"bare words are read as missing values: {', '.join(told)}{more}; in quotes they are text"
     )
-
-
-def _words(source: Source, names: list[str], encoding: str | None) -> dict[str, str]:
-    """The most frequent word of each column that was read as missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import csv
-
-    compute: Any = pc
-    data, share = source.read(_HEAD_BYTES)
-    data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
-    if share < 1.0:
-        data = data[: csvs.last_row(data)]
-    style = dialect(data, source.ending)
-    given = csvs.options(style, dict.fromkeys(names, pa.string()), names, len(data))
-    missing = csv.read_csv(io.BytesIO(data), **given)
-    given["convert_options"].strings_can_be_null = False
-    plain = csv.read_csv(io.BytesIO(data), **given)
-    found = {}
-    for name in names:
-        words = plain.column(name).filter(compute.is_null(missing.column(name)))
-        counts = compute.value_counts(words.filter(compute.not_equal(words, ""))).to_pylist()
-        if counts:
-            found[name] = max(counts, key=lambda one: one["counts"])["values"]
-    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.datasets import csv_missing, csvs, csvstream, encodings
+from tare.datasets.csv_dialect import dialect
 from tare.datasets.footprint import give_back
 from tare.datasets.source import Source
 from tare.errors import Limit, TareError
@@ -44,14 +45,6 @@ def load(
     Raises:
         Malformed, Truncated: Rows of unequal length, bad text; row and offset are given.
     """
-    found = _load(source, max_bytes, encoding, columns)
-    csv_missing.note_words(source, csv_missing.texts_with_nulls(found[0]), encoding)
-    return found
-
-
-def _load(
-    source: Source, max_bytes: int | None, encoding: str | None, columns: list[str] | None
-) -> tuple[pa.Table, float, str]:
     size = source.size * (_EXPANDS if source.compressors else 1)
     limit = None
     if max_bytes is not None and size > max_bytes // 4:
@@ -87,7 +80,10 @@ def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> 
     if not parts:
         raise csvstream.Undecided
     csvs.note(source, parts[0], [name for name in found.types if name in found.kept])
-    return pa.concat_tables(parts), blocks.share, SPREAD if blocks.spread else FIRST
+    table = pa.concat_tables(parts)
+    texts = csv_missing.texts_with_nulls(table)
+    csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
+    return table, blocks.share, SPREAD if blocks.spread else FIRST
 
 
 def _at_once(
@@ -104,7 +100,11 @@ def _at_once(
                 advice="Raise the memory limit (max_bytes).",
             )
         share, data = share * whole / len(data), data[:whole]
-    return csvs.parse(source, data, columns=columns), share
+    table = csvs.parse(source, data, columns=columns)
+    texts = csv_missing.texts_with_nulls(table)
+    style = dialect(data, source.ending)
+    csv_missing.note_words(source, csv_missing.missing_words(source, data, style, table, texts))
+    return table, share
 
 
 def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:

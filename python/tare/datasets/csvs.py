@@ -23,7 +23,7 @@ from tare.formats.csv_rows import blank_start, ends_within_quotes, first_row, he
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KEPT", "MISSING", "blank_error", "lacks_end", "last_row", "note", "options", "parse", "read"]
+__all__ = ["KEPT", "MISSING", "blank_error", "lacks_end", "last_row", "note", "options", "parse", "read", "texts_of"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 KEPT = "numbers with leading zeros or in hexadecimal, or with more digits than fit a number, are kept as text"
@@ -106,6 +106,19 @@ def read(
     return table, kept
 
 
+def texts_of(source: Source, data: bytes, style: Dialect, names: list[str]) -> pa.Table:
+    """Returns columns of a text as they are written: a word for a missing value stays that word.
+
+    Raises:
+        Malformed, Truncated: As `parse`.
+    """
+    import pyarrow as pa
+
+    if lacks_end(data, style):
+        data += b"\n"
+    return _read(source, data, style, dict.fromkeys(names, pa.string()), names, nulls=False)
+
+
 def blank_error(source: Source) -> Truncated:
     """The error of a text without any value or name."""
     return source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
@@ -170,12 +183,19 @@ def _begin(data: bytes, style: Dialect) -> int:
 
 
 def _read(
-    source: Source, data: bytes, style: Dialect, types: dict[str, Any], columns: list[str] | None
+    source: Source,
+    data: bytes,
+    style: Dialect,
+    types: dict[str, Any],
+    columns: list[str] | None,
+    *,
+    nulls: bool = True,
 ) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
     given = options(style, types, columns, len(data))
+    given["convert_options"].strings_can_be_null = nulls
     if style.quoted:
         given["read_options"].block_size = uncut(data, _begin(data, style), given["read_options"].block_size)
     given["memory_pool"] = pa.system_memory_pool()  # the one that gives freed blocks back to the system

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csv_guesses, csvs, encodings, recognise
+from tare.datasets import csv_guesses, csv_missing, csvs, encodings, recognise
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.source import Source
 from tare.formats.csv_rows import BOM, at_borders, first_row, has_one_column
@@ -47,11 +47,13 @@ class Guess:
         unsure: Columns that stand as text because their blocks disagree and not for their digits; all
             rows together may be of another type.
         kept: Columns that are text because numbers would lose digits.
+        words: A word that was read as missing, of each column that has one, whatever its type.
     """
 
     types: dict[str, pa.DataType] = field(default_factory=dict)
     unsure: set[str] = field(default_factory=set)
     kept: set[str] = field(default_factory=set)
+    words: dict[str, str] = field(default_factory=dict)
 
 
 class Blocks:
@@ -215,14 +217,18 @@ def guess(source: Source, *, columns: list[str] | None = None, limit: int | None
 
     blocks = Blocks(replace(source, notes=[]), limit)
     seen: dict[str, _Column] = {}
+    found = Guess()
     for text in blocks:
-        table, kept = csvs.read(source, text, _style(blocks, text), columns=columns)
+        style = _style(blocks, text)
+        table, kept = csvs.read(source, text, style, columns=columns)
         if len(set(table.column_names)) < table.num_columns:
             raise Undecided
         signs = _SIGNED_ZERO.search(text) is not None
         for name, column in zip(table.column_names, table.columns, strict=True):
             seen.setdefault(name, _Column()).add(column, kept=name in kept, signs=signs)
-    found = Guess()
+        holes = [name for name in table.column_names if table.column(name).null_count]
+        unexplained = [name for name in holes if name not in found.words]
+        found.words |= csv_missing.missing_words(source, text, style, table, unexplained)
     for name, each in seen.items():
         found.types[name], sure = each.type()
         if not sure:

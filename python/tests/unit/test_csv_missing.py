@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tare import open_dataset
+from tare import compress, open_dataset
+from tare import io as tare_io
 from tare.cli.convert import command
 from tare.datasets import csvload
 
 HEAD = "id,country,note\n"
+LATE = HEAD + "".join(
+    f"{n},{'' if n == 5 else 'NA' if n == 85_000 else 'DE'},NATION {n}\n" for n in range(90_000)
+)
 
 
 def notes_of(path: Path, text: str) -> list[str]:
@@ -42,12 +46,26 @@ def test_what_is_empty_quoted_or_a_number_is_not_told(tmp_path, rows):
     assert notes_of(tmp_path / "a.csv", HEAD + rows) == []
 
 
-def test_a_large_file_is_looked_at_in_its_beginning(tmp_path, monkeypatch):
-    """In blocks as at once."""
-    monkeypatch.setattr(csvload, "STREAM_BYTES", 1 << 10)
-    rows = "".join(f"{n},{'NA' if n == 5 else 'DE'},x\n" for n in range(1000))
-    (note,) = notes_of(tmp_path / "a.csv", HEAD + rows)
-    assert "'NA' in country" in note
+@pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("stream_bytes", [1 << 10, 1 << 30])
+def test_a_word_behind_the_first_mebibyte_is_told(tmp_path, monkeypatch, ending, stream_bytes):
+    """In blocks as at once, compressed as plain; an empty field before it does not hide it."""
+    monkeypatch.setattr(csvload, "STREAM_BYTES", stream_bytes)
+    path = tmp_path / f"a.csv{ending}"
+    with compress.open(path, "wb", {"": "none", ".gz": "gzip", ".zst": "zstd"}[ending]) as file:
+        file.write(LATE.encode())
+    (note,) = [note for note in open_dataset(path).notes if "read as missing" in note]
+    assert "'NA' in country;" in note
+
+
+def test_a_conversion_batch_by_batch_tells_a_late_word(tmp_path, monkeypatch):
+    """As one that reads the whole file does."""
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 1 << 10)
+    path = tmp_path / "a.csv"
+    path.write_text(LATE)
+    done = tare_io.convert(path, tmp_path / "a.parquet", verify=False)
+    assert done.streamed
+    assert any("'NA' in country;" in note for note in done.notes)
 
 
 def test_another_encoding_and_delimiter(tmp_path):
