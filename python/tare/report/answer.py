@@ -10,7 +10,7 @@ from typing import Any
 from tare.codec.titles import titles_of
 from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text as verdict_text
-from tare.measure.verdict.negligible import joins_lines
+from tare.measure.verdict.negligible import joins_lines, no_matter
 from tare.report import bars, text
 from tare.report.bars import Bar
 from tare.report.digest import TIMED, Digest, items, mapping, number
@@ -221,17 +221,15 @@ def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
         said.append(kept)
     if verdict.get("messages"):
         said.append(f"figures are of one message, the mean of {text.count(verdict['messages'])}")
+    elif joins_lines(str(verdict.get("codec")), str(mapping(verdict.get("source")).get("format") or "")):
+        said.append("all lines become one JSON array")
     if also:
         some = " of those measured" * _is_partial(found)
         said.append(f"it is also {' and '.join(also)}{some}")
-    if joins_lines(str(verdict.get("codec")), str(mapping(verdict.get("source")).get("format") or "")):
-        said.append("all lines become one JSON array")
     if ours := str(verdict.get("only_ours") or ""):
         said.append(ours)
-    if verdict.get("small"):
-        have = str(mapping(verdict.get("source")).get("format") or "")
-        as_well = f", and the {_format_name(have)} you have does as well" if have else ""
-        said.append(f"the data is so small that no choice can be felt{as_well}")
+    if small := no_matter(verdict):
+        said.append(small)
     if verdict.get("executes_code"):
         said.append("bytes from others can run code when read: only read your own")
     lines = wrap(" ".join(f"{one[:1].upper()}{one[1:]}." for one in said), width, "      ")

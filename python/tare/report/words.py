@@ -132,7 +132,6 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
         "runner_up": text.visible(verdict.get("runner_up") or "", 200),
         "sentence": text.one_line(verdict.get("sentence") or "", 800),
         "provisional": bool(verdict.get("provisional")),
-        "small": bool(verdict.get("small")),
         "runs_code": runs_code(found, verdict.get("codec")),
         "reasons": [text.one_line(reason, 300) for reason in verdict.get("reasons") or []],
         "excluded": [

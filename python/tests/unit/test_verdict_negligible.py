@@ -6,6 +6,7 @@ import pytest
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
+from tare.measure.verdict.negligible import no_matter
 from tare.measure.verdict.recommend import recommend
 
 SAFE = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
@@ -68,4 +69,14 @@ def test_small_data_is_marked_as_such_and_decided_as_ever():
     verdict = recommend(record, profile="cache")
     assert (verdict["small"], verdict["codec"]) == (True, "odd:o")
     assert not recommend(record, profile="message")["small"]
+    # Beside a codec that takes 200 ms it is felt; what the file is in already is what counts, where it is known.
     assert not verdict_of(*small)["small"]
+    dear = [
+        Planted("arrow:pyarrow", 0.1, 0.1, 1e-5, flags=SAFE),
+        Planted("csv:pyarrow", 0.5, 0.5, 1e-5, flags=SAFE),
+    ]
+    record = synthetic_record("table", planted=(BASE, *dear), growth=False, derived=False)
+    record["dataset"] |= {"source_format": "csv", "bytes_disk": 100}
+    verdict = recommend(record, profile="keep")
+    assert verdict["small"]
+    assert no_matter(verdict).endswith("and the CSV you have does as well")

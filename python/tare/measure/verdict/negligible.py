@@ -11,6 +11,7 @@ from tare.codec.ids import split_id
 from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
+from tare.measure.verdict.text import format_name
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
@@ -23,6 +24,7 @@ __all__ = [
     "is_small",
     "joins_lines",
     "keeps_types",
+    "no_matter",
     "preference",
     "preferred",
 ]
@@ -40,8 +42,8 @@ REPEATED = ("message",)
 # Formats of text, of which the types are guessed when they are read, and the unit of a type of time.
 _OF_TEXT = ("csv", "tsv", "json", "ndjson")
 _UNIT = re.compile(r"\[(s|ms|us|ns)(?=[,\]])")
-# One write and one read of every codec together take less than this, seconds.
-MOMENT_S = 1e-3
+# Nobody feels this in the whole use, seconds.
+MOMENT_S = 10e-3
 
 
 def preferred(choice: Choice, costs: Costs) -> Costed:
@@ -134,13 +136,32 @@ def _alike(one: Costed, cheapest: Costed, choice: Choice, costs: Costs) -> bool:
     return float(quantiles(draws - least_draws)[0]) <= 0
 
 
-def is_small(choice: Choice, costs: Costs) -> bool:
-    """Whether the data is so small that no choice among the codecs can be felt."""
+def is_small(choice: Choice, costs: Costs, own: str | None = None) -> bool:
+    """Whether the data is so small that no choice can be felt: not the cheapest codec in place of the user's own.
+
+    Args:
+        choice: The codecs that qualify.
+        costs: Codec -> its cost in seconds, with draws.
+        own: Codec that the user's file is in; where it is not known or does not qualify, the dearest stands for it.
+    """
     if choice.profile.name in REPEATED or len(choice.several) < 2:
         return False
     spent = [costs[one.codec][0] for one in choice.several]
-    moments = all(one.write_s + one.read_s < MOMENT_S for one in choice.several)
-    return moments and max(spent) - min(spent) < NOTICED_S
+    most = costs[own][0] if own in costs else max(spent)
+    return most - min(spent) < MOMENT_S
+
+
+def no_matter(verdict: Mapping[str, Any]) -> str:
+    """Says that the data is too small for the choice to matter; empty if it is not.
+
+    >>> no_matter({"small": True, "source": {"format": "csv"}})
+    'the data is so small that no choice can be felt, and the CSV you have does as well'
+    """
+    if not verdict.get("small"):
+        return ""
+    have = (verdict.get("source") or {}).get("format")
+    as_well = f", and the {format_name(str(have)[:20])} you have does as well" if have else ""
+    return f"the data is so small that no choice can be felt{as_well}"
 
 
 def is_common(codec: str, source_format: str = "") -> bool:

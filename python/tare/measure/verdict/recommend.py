@@ -111,7 +111,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
         "noise": sure.noise,
         "executes_code": choice.runs_code(best.codec),
-        "small": is_small(choice, costs),
+        "small": is_small(choice, costs, figures.source(record, choice)["codec"]),
         "provisional": few or choice.predicted or sure.noise > 0 or bool(choice.unreached),
         "flips": flips(best, choice, costs, _unsettled(choice, sure)),
         "excluded": _excluded(choice),

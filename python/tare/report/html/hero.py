@@ -7,6 +7,7 @@ from typing import Any
 
 from tare.codec.titles import titles_of
 from tare.measure.verdict import text as verdict_text
+from tare.measure.verdict.negligible import no_matter
 from tare.report import answer, text, words
 from tare.report.charts import verdict_of
 from tare.report.digest import PROFILES, Digest, items, mapping
@@ -226,7 +227,7 @@ def _doubts(found: Digest, said: dict[str, Any]) -> list[str]:
     return [
         text.one_line(found.verdict.get("doubt") or "", 600),
         f"{ours[:1].upper()}{ours[1:]}." if ours else "",
-        "The data is so small that no choice can be felt." if said["small"] else "",
+        f"{small[:1].upper()}{small[1:]}." if (small := no_matter(found.verdict)) else "",
         "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else "",
         partial[:1].upper() + partial[1:] + "." if partial else "",
         words.provisional_line(found, said),
