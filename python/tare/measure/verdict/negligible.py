@@ -147,7 +147,7 @@ def is_small(choice: Choice, costs: Costs, own: str | None = None) -> bool:
     if choice.profile.name in REPEATED or len(choice.several) < 2:
         return False
     spent = [costs[one.codec][0] for one in choice.several]
-    most = costs[own][0] if own in costs else max(spent)
+    most = costs[own][0] if own is not None and own in costs else max(spent)
     return most - min(spent) < MOMENT_S
 
 
