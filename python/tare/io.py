@@ -25,6 +25,7 @@ from tare.converting import batches, changes, dictionaries, objects, refused
 from tare.converting.naming import near_ending
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
+from tare.datasets.csv_comments import loss_of
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, Unsupported, UsageError
@@ -195,7 +196,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         overwrite: Whether a file that is there may be replaced.
         data_only: Leave out promises, functions, bytecode, active bindings and external pointers of R, from
             R and into it; each is a loss.
-        strict: Write nothing if an R object would lose something; without it `Conversion.losses` tells.
+        strict: Write nothing if an R object would lose something, which `Conversion.losses` tells without it, or a
+            CSV its comment lines, which a note tells.
         sync: Whether to wait until the bytes are on the disk.
         on_progress: Called with bytes of the source read so far and its bytes in all, for large
             sources; for Parquet and Arrow files that is reckoned from rows and batches.
@@ -203,7 +205,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     Raises:
         FileExistsError: `dst` is there and may not be replaced.
         EncodeError: The format cannot hold the data, or values would change.
-        LossError: Something of an R object would be lost, and ``strict``.
+        LossError: Something of an R object would be lost, or comment lines of a CSV, and ``strict``.
         UsageError: ``data_only`` where neither side is a format of R.
         SourceChanged: The source changed while it was read.
         TareError: The source cannot be read; as `open_dataset`.
@@ -282,8 +284,11 @@ def _convert(
             return _object(source, job)
         if same:
             if job.verify:
-                open_dataset(source, allow_pickle=allow_pickle)  # raises if it is no such file
+                open_dataset(replace(source, notes=[]), allow_pickle=allow_pickle)  # or raises
+            source.skipped = b""
             return _recompress(source, job)
+        if job.strict and (error := loss_of(source)) is not None:
+            raise error
         if job.data_only and source.format in objects.FORMATS and source.format != "fst":
             return _whole(_data_only(source, job, losses), job, losses)
         if _streams(source, target, job):

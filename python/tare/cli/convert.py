@@ -86,7 +86,11 @@ class _Command(click.Command):
     is_flag=True,
     help="From and to R: leave out promises, functions, bytecode, active bindings, external pointers.",
 )
-@click.option("--strict", is_flag=True, help="Write nothing if an R object would lose something.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Write nothing if an R object would lose something, or a CSV its comment lines.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")
 @many.options
 def command(sources: tuple[str, ...], **options: Any) -> int:

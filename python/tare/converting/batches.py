@@ -242,7 +242,8 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
         found = csvstream.guess(source, columns=columns)
     except csvstream.Undecided:
         raise Unsupported(f"{source.name}: only its whole text tells where rows end", format="csv") from None
-    csvs.note(source, pa.table({}), [name for name in found.types if name in found.kept])
+    schema = pa.schema(list(found.types.items()))
+    csvs.note(source, schema.empty_table(), [name for name in found.types if name in found.kept])
     texts = [name for name, type in found.types.items() if type in (pa.string(), pa.null())]
     csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
     if found.unsure:
@@ -250,7 +251,6 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
         source.notes.append(
             f"values that no one type holds in all parts of the text are kept as text: {names}"
         )
-    schema = pa.schema(list(found.types.items()))
 
     def batches() -> Iterator[pa.RecordBatch]:
         for table in csvstream.tables(source, csvstream.Blocks(source), found, columns=columns):

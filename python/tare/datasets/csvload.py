@@ -112,12 +112,13 @@ def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:
     data, share = source.read(_PROBE_BYTES)
     if share == 1.0:
         return None
+    notes = list(source.notes)
     data = encodings.to_utf8(source, data, encoding, final=False)
-    source.notes.clear()
     whole = data[: csvs.last_row(data)]
     if not whole:
+        source.notes[:] = notes
         return max(max_bytes, _PROBE_BYTES)
     per_byte = csvs.parse(source, whole).nbytes / len(whole)
-    source.notes.clear()
+    source.notes[:] = notes
     limit = max(int(max_bytes / max(per_byte, 0.05)), 4096)
     return None if limit >= source.size and not source.compressors else limit

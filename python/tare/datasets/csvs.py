@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csv_guesses
+from tare.datasets import csv_comments, csv_guesses
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
@@ -23,7 +23,18 @@ from tare.formats.csv_rows import blank_start, ends_within_quotes, first_row, he
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KEPT", "MISSING", "blank_error", "lacks_end", "last_row", "note", "options", "parse", "read", "texts_of"]
+__all__ = [
+    "KEPT",
+    "MISSING",
+    "blank_error",
+    "lacks_end",
+    "last_row",
+    "note",
+    "options",
+    "parse",
+    "read",
+    "texts_of",
+]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 KEPT = "numbers with leading zeros or in hexadecimal, or with more digits than fit a number, are kept as text"
@@ -52,6 +63,8 @@ def parse(
         _check_quotes(source, data, style)
     table, kept = read(source, data, style, columns=columns, types=types)
     note(source, table, [name for name, array in kept.items() if pa.types.is_string(array.type)])
+    if not table.num_rows:
+        source.notes.append("it has a header and no rows")
     return table
 
 
@@ -66,6 +79,7 @@ def _check_quotes(source: Source, data: bytes, style: Dialect) -> None:
     if after < 1:
         return  # the last line was cut
     lines = f"the {after:,} lines" if after > 1 else "the line"
+    row += source.skipped.count(b"\n")
     what = f"a quote in line {row + 1:,} is never closed: {lines} after it would be part of one value"
     raise source.error(
         Malformed, what, offset=start, advice="Close the quote, or double it if it is part of the text."
@@ -146,11 +160,17 @@ def _is_header(data: bytes, style: Dialect) -> bool:
 
 def note(source: Source, table: pa.Table, kept: list[str]) -> None:
     """Note what a user may not expect: the columns kept as text, and names that look like values."""
+    if skipped := csv_comments.note_of(source):
+        source.notes.append(skipped)
     if kept:
         some = ", ".join(printable(name, 30) for name in kept[:5]) + (", ..." if len(kept) > 5 else "")
         source.notes.append(f"{KEPT}: {some}")
     if table.column_names and all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in table.column_names):
         source.notes.append("its first line holds numbers only, and was read as column names")
+    if len(table.column_names) == 1 and table.column_names[0].startswith("#"):
+        source.notes.append(
+            "its first line begins with '#', and was read as the name of its one column; if it is a comment, remove it"
+        )
 
 
 def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, size: int) -> dict[str, Any]:

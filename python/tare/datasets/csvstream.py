@@ -101,7 +101,7 @@ class Blocks:
         taken = 0
         with self.source.naming(), self.source.open() as file:
             for place in range(_STRETCHES):
-                start = place * size // _STRETCHES
+                start = max(place * size // _STRETCHES, len(self.source.skipped))
                 file.seek(start)
                 rest, left = b"", length
                 while left > 0 and (step := file.read(min(left, _MOST_BLOCK_BYTES))):

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tare import formats
+from tare.datasets.csv_comments import skipped_part
 
 __all__ = ["Known", "foreign", "format_option", "is_text", "looks_like", "option_named", "tell"]
 
@@ -226,7 +227,10 @@ def _fits(head: bytes, named: str) -> bool:
 
 
 def _text_without_marks(head: bytes) -> str | None:
-    """CSV if the first lines have the same number of delimiters, YAML if they are keys and items."""
+    """CSV if the first lines have the same number of delimiters, YAML if they are keys and items.
+
+    Of a text that is neither, comment lines before it are passed over.
+    """
     if not is_text(head):
         return None
     lines = [line for line in _without_bom(head).splitlines()[:50] if line.strip()]
@@ -238,7 +242,8 @@ def _text_without_marks(head: bytes) -> str | None:
             return "csv"
     if lines and all(_YAML_LINE.fullmatch(line) for line in lines):
         return "yaml"
-    return None
+    skipped = skipped_part(head)
+    return _text_without_marks(head[len(skipped) :]) if skipped else None
 
 
 def _is_one_value(line: bytes) -> bool:

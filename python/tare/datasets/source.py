@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from tare import compress, formats
 from tare.datasets import recognise
+from tare.datasets.csv_comments import skipped_part
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.unchanged import Identity, identity
 
@@ -45,6 +46,7 @@ class Source:
         done: Stored bytes read so far by `steps`, or by a reader that goes batch by batch.
         identity: Which version of the file it is, of a regular one that was given by its path.
         others: Versions that were found under the path when it was opened again.
+        skipped: Comment lines before a CSV's header: what is opened and read begins behind them.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Source:
     done: int = 0
     identity: Identity | None = None
     others: list[Identity | None] = field(default_factory=list)
+    skipped: bytes = b""
 
     def open(self) -> BinaryIO:
         """The plain bytes from their start, as a file of the caller's to close."""
@@ -79,6 +82,9 @@ class Source:
         plain = stored
         for name in self.compressors:
             plain = compress.open_reader(plain, name, read_ahead=read_ahead)
+        left = len(self.skipped)
+        while left and (part := plain.read(left)):
+            left -= len(part)
         return (plain if plain is stored else cast(BinaryIO, _Owner(plain, stored))), stored
 
     def read(self, limit: int | None = None) -> tuple[bytes, float]:
@@ -132,6 +138,7 @@ class Source:
 
     def error(self, kind: type[_E], what: str, *, offset: int | None = None, advice: str = "") -> _E:
         """An error about these bytes: name, format, what was found, where, and what to do."""
+        offset = None if offset is None else offset + len(self.skipped)
         where = "" if offset is None else f", at byte {offset:,}"
         text = f"{printable(self.name)}: {self.format or 'format unknown'}: {what}{where}."
         if advice:
@@ -224,6 +231,9 @@ def find(
     source.format = format or ""
     if format is None:
         _tell(source, known_only=known_only)
+    if source.format == "csv":
+        source.skipped = skipped_part(source.head, source.ending)
+        source.head = source.head[len(source.skipped) :]
     return source
 
 

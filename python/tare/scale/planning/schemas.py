@@ -89,8 +89,9 @@ def layout_of_csv(path: str) -> dict[str, str | int] | None:
             start = file.read(_HEADER_BYTES)
     except (csvstream.Undecided, TareError):
         return None  # read whole: it is settled there, or the row and the byte are named
-    header = first_row(start)
-    if found.unsure or not found.types or not start[:header].strip() or header == len(start):
+    skipped = len(source.skipped)
+    header = skipped + first_row(start[skipped:])
+    if found.unsure or not found.types or not start[skipped:header].strip() or header == len(start):
         return None
     if not start[:header].endswith(
         b"\n"
