@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare import kinds
@@ -139,6 +140,7 @@ class Dataset:
             "name": self.name,
             "kind": self.kind,
             "source_format": self.format.id if self.format is not None else None,
+            "source_title": self.format.title if self.format is not None else None,
             "source_kind": self.source_kind,
             "rows": self.rows,
             "items": self.items,
@@ -298,7 +300,7 @@ def _of(source: Source, loaded: Loaded) -> Dataset:
         loaded.value,
         name=source.name,
         path=source.path,
-        format=formats.get(source.format),
+        format=replace(formats.get(source.format), title=source.title),
         bytes_disk=source.size,
         partial=loaded.partial,
         notes=tuple(dict.fromkeys(loaded.notes)),

@@ -60,10 +60,12 @@ class Codec:
         Raises:
             UsageError: Not an id, or a name or value in it does not exist; near names are listed.
 
-        >>> str(Codec.parse("json:orjson,default=refuse"))
-        'json:orjson'
+        >>> str(Codec.parse("json:orjson,default=refuse")), str(Codec.parse("tsv:polars"))
+        ('json:orjson', 'csv:polars,delimiter=tab')
         """
         format_id, library_name, given, compressor = split_id(text)
+        if format_id == "tsv":
+            format_id, given = "csv", {"delimiter": "tab", **given}
         format = formats.holding(format_id, library_name)
         if library_name is None:
             library = format.default

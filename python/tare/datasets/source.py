@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from tare import compress, formats
 from tare.datasets import recognise
 from tare.datasets.csv_comments import skipped_part
+from tare.datasets.csv_dialect import dialect
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.unchanged import Identity, identity
 
@@ -47,6 +48,7 @@ class Source:
         identity: Which version of the file it is, of a regular one that was given by its path.
         others: Versions that were found under the path when it was opened again.
         skipped: Comment lines before a CSV's header: what is opened and read begins behind them.
+        tabs: Whether the user called it TSV, whatever its name ends in.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Source:
     identity: Identity | None = None
     others: list[Identity | None] = field(default_factory=list)
     skipped: bytes = b""
+    tabs: bool = False
 
     def open(self) -> BinaryIO:
         """The plain bytes from their start, as a file of the caller's to close."""
@@ -133,8 +136,15 @@ class Source:
 
     @property
     def ending(self) -> str:
-        """Ending of the name without those of compressors: ``.tsv`` of ``a.tsv.gz``."""
-        return os.path.splitext(_uncompressed(self.name))[1]
+        """Ending of the name without those of compressors: ``.tsv`` of ``a.tsv.gz``, and of what the user called TSV."""
+        return ".tsv" if self.tabs else os.path.splitext(_uncompressed(self.name))[1]
+
+    @property
+    def title(self) -> str:
+        """Name of the format for people: TSV of a CSV with tabs between its fields."""
+        if self.format == "csv" and dialect(self.head, self.ending).delimiter == "\t":
+            return "TSV"
+        return formats.get(self.format).title
 
     def error(self, kind: type[_E], what: str, *, offset: int | None = None, advice: str = "") -> _E:
         """An error about these bytes: name, format, what was found, where, and what to do."""
@@ -209,7 +219,7 @@ def find(
 
     Args:
         x: The path or file object, or the bytes themselves; a source that was found is given back.
-        format: Id of the format, when the bytes and the name do not tell or lie.
+        format: Id of the format, when the bytes and the name do not tell or lie; ``tsv`` is CSV with tabs.
         name: What to call it in messages and tables.
         max_bytes: How much to take from what is not a file on disk.
         known_only: Refuse what Tare cannot read; otherwise `Source.format` is empty for it.
@@ -222,6 +232,8 @@ def find(
     if isinstance(x, Source):
         return x
     source = _stored(x, name, max_bytes)
+    if format == "tsv":
+        format, source.tabs = "csv", True
     if format is not None:
         formats.get(format)
     if source.size == 0 and not source.head:

@@ -52,7 +52,7 @@ def inspect(
     if not source.format:
         return _recognised(source, found)
     known = formats.get(source.format)
-    found.format, found.title, found.readable = known.id, known.title, True
+    found.format, found.title, found.readable = known.id, source.title, True
     if known.executes_code or known.default.executes_code:
         found.flags.append("runs code when read: only for files you trust (--allow-pickle)")
     module = _INSPECTORS.get(known.id)

@@ -89,12 +89,10 @@ def parts_of(found: Digest) -> list[str]:
     elif data.get("kind"):
         several = count is not None and count > 1
         parts.append(f"{text.count(count)} items" if several else f"one {text.visible(data['kind'], 20)}")
-    format, size = (
-        str(mapping(found.verdict.get("source")).get("format") or ""),
-        number(data.get("bytes_disk")),
-    )
+    format = text.visible(verdict_text.source_name(mapping(found.verdict.get("source"))), 20)
+    size = number(data.get("bytes_disk"))
     if size is not None:
-        parts.append(f"{verdict_text.amount(size)}{f' as {_format_name(format)}' if format else ''}")
+        parts.append(f"{verdict_text.amount(size)}{f' as {format}' if format else ''}")
     elif number(data.get("bytes_memory")):
         parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
     parts += [_measured(found), f"for {text.visible(found.profile, 20)}"]
@@ -123,10 +121,6 @@ def _columns(found: Digest) -> float:
         number(mapping(case.get("verify")).get("columns")) for case in items(found.record.get("cases"))
     ]
     return max((one for one in counted if one), default=0.0)
-
-
-def _format_name(format: str) -> str:
-    return verdict_text.format_name(text.visible(format, 20))
 
 
 def _measured(found: Digest) -> str:

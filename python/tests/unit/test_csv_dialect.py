@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -15,6 +18,9 @@ from tare.datasets import csvs, csvstream
 from tare.datasets.csv_dialect import dialect
 from tare.datasets.source import find
 from tare.errors import Malformed, Truncated
+from tare.measure.verdict import figures
+from tare.measure.verdict import text as verdict_text
+from tare.measure.verdict.negligible import no_matter
 from tare.scale.csv_ranges import read_csv_range
 from tare.scale.ranges import schema_to_text
 
@@ -301,3 +307,35 @@ def test_a_quote_within_a_field_is_a_character_of_a_part_too(tmp_path: Path) -> 
     assert ['5" pipe', '6"', 'a "b"'] == [
         row["a"] for row in range_of(path, 0, path.stat().st_size, ["a", "b"])
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter", "title"),
+    [
+        ("a.tsv", "\t", "TSV"),
+        ("a.tsv.gz", "\t", "TSV"),
+        ("a.txt", "\t", "TSV"),
+        ("a.csv", ",", "CSV"),
+        ("a.tsv", ";", "CSV"),
+    ],
+)
+def test_a_text_with_tabs_is_called_tsv(tmp_path: Path, name: str, delimiter: str, title: str) -> None:
+    text = "id,name\n1,a\n2,b\n".replace(",", delimiter).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    found = tare.open_dataset(path)
+    assert (title, "csv") == (found.summary()["source_title"], found.summary()["source_format"])
+    assert title == tare.inspect(path).title
+    record = {"dataset": found.summary()}
+    source = figures.source(record, cast(Any, SimpleNamespace(timed={})))
+    assert title == verdict_text.source_name(source)
+    assert f"and the {title} you have" in no_matter({"small": True, "source": source})
+
+
+def test_tsv_is_a_format_wherever_csv_is_one(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.dat", tmp_path / "b.dat"
+    path.write_text("name, first\tn\nA, B\t1\nC, D\t2\n")
+    assert ["name, first", "n"] == tare.open_dataset(path, format="tsv").value.column_names
+    done = tare.convert(path, out, format="tsv", codec="tsv", verify=True)
+    assert ("csv:pyarrow,delimiter=tab", True) == (done.to, done.verified)
+    assert '"name, first"\t"n"\n"A, B"\t1\n"C, D"\t2\n' == out.read_text()

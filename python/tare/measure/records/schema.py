@@ -134,6 +134,7 @@ _DATASET = _object(
     name=_TEXT,
     kind=_TEXT_OR_NULL,
     source_format=_TEXT_OR_NULL,
+    source_title=_TEXT_OR_NULL,
     rows=_COUNT,
     items=_COUNT,
     bytes_memory=_COUNT,

@@ -50,7 +50,7 @@ def smallest(choice: Choice) -> Costed:
 
 
 def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
-    """Returns what the user has: ``format, compressed, bytes`` of the file, and ``codec, write_s, read_s`` of its best reader.
+    """Returns what the user has: ``format, title, compressed, bytes`` of the file, and ``codec, write_s, read_s`` of its best reader.
 
     What was not measured is None: a file whose own format was not among the codecs has a size only.
     """
@@ -59,6 +59,7 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
     compressor = _compressor(str(data.get("name") or ""))
     found: dict[str, Any] = {
         "format": format or None,
+        "title": data.get("source_title"),
         "compressed": compressor is not None,
         "bytes": size,
         "codec": None,

@@ -11,7 +11,7 @@ from tare.codec.ids import split_id
 from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
-from tare.measure.verdict.text import format_name
+from tare.measure.verdict.text import source_name
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
@@ -159,8 +159,8 @@ def no_matter(verdict: Mapping[str, Any]) -> str:
     """
     if not verdict.get("small"):
         return ""
-    have = (verdict.get("source") or {}).get("format")
-    as_well = f", and the {format_name(str(have)[:20])} you have does as well" if have else ""
+    have = source_name(verdict.get("source") or {})
+    as_well = f", and the {have} you have does as well" if have else ""
     return f"the data is so small that no choice can be felt{as_well}"
 
 

@@ -320,7 +320,7 @@ def beside(verdict: Mapping[str, Any]) -> str:
     # A message is one of many: the file's size is not the size of one.
     message = verdict["profile"] == "message"
     if have["format"] and not message:
-        name = f"{'compressed ' * have['compressed']}{format_name(have['format'])}"
+        name = f"{'compressed ' * have['compressed']}{source_name(have)}"
         if own["codec"] == have["codec"] or split_id(own["codec"])[::3] == (have["format"], None):
             said = against(own, {"bytes": have["bytes"]})
             return f"{said} than the {name} you have" if said else f"the {name} you have"
@@ -356,6 +356,19 @@ def format_name(id: str) -> str:
     from tare import formats
 
     return formats.get(id).title if id in {format.id for format in formats.FORMATS} else id
+
+
+def source_name(source: Mapping[str, Any]) -> str:
+    """Returns the name of the format that the user's file is in, as TSV of a CSV with tabs; empty if it is not known.
+
+    Args:
+        source: The ``source`` of a verdict; one of an old record has no title.
+
+    >>> source_name({"format": "csv", "title": "TSV"}), source_name({"format": "csv"}), source_name({})
+    ('TSV', 'CSV', '')
+    """
+    format = str(source.get("format") or "")
+    return str(source.get("title") or format_name(format))[:20] if format else ""
 
 
 def file_name(codec: str, source: str) -> str:
