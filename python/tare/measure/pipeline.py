@@ -64,7 +64,7 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     part = session.part(
         settings.share
         or weighed_share(session)
-        or fitting_share(session, base, round(len(first) * _passes(session)))
+        or fitting_share(session, base, first, lines=_lines_beside(session))
     )
     note_weighing(session, codecs, part.share)
     races = [Measurement(session, base, part, medium, asked=medium in media) for medium in local]
@@ -189,11 +189,9 @@ def grains_of(session: Session) -> tuple[str, ...]:
     return ("each", "whole") if lines and dataset.items > 1 else ("whole",)
 
 
-def _passes(session: Session) -> float:
-    """How many times the whole data is written and read by each codec of the pass; a call a line takes about twice as long."""
-    if len(grains_of(session)) < 2:
-        return 1.0
-    return 1.0 + 2.0 * lines_share(session.dataset.bytes_memory)
+def _lines_beside(session: Session) -> float:
+    """The share of the data that is measured one call a line, beside the whole; 0 where no line is a message."""
+    return lines_share(session.dataset.bytes_memory) if len(grains_of(session)) > 1 else 0.0
 
 
 def mark_unmeasured(race: Measurement) -> None:

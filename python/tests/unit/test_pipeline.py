@@ -321,7 +321,7 @@ def test_trial_samples_go_when_there_are_others():
 def test_all_of_the_data_is_measured_if_it_fits(monkeypatch, size, time_s, free, expected):
     """One pass must fit into half the time, and the data into the memory as often as processes hold it."""
     monkeypatch.setattr(budget, "available_bytes", lambda: free)
-    monkeypatch.setattr(budget, "_byte_s", lambda session, base: 1e-9)
+    monkeypatch.setattr(budget, "_pace", lambda session, base: (1e-9, 0.0))
     limit = time_s or math.inf
     session: Any = SimpleNamespace(
         dataset=SimpleNamespace(bytes_memory=size, kind="table"),
@@ -329,7 +329,14 @@ def test_all_of_the_data_is_measured_if_it_fits(monkeypatch, size, time_s, free,
         elapsed_s=0.0,
         limit_s=lambda share: share * limit,
     )
-    assert fitting_share(session, Codec.parse("parquet:pyarrow"), 10) == pytest.approx(expected, rel=0.06)
+    base = Codec.parse("parquet:pyarrow")
+    assert fitting_share(session, base, [base] * 10) == pytest.approx(expected, rel=0.06)
+    if expected == 0.29:
+        # Two libraries that start for 1 s each, two at a time, and a call a line for a twentieth of the data.
+        monkeypatch.setattr(budget, "_pace", lambda session, base: (1e-9, 1.0))
+        codecs = [base] * 9 + [Codec.parse("parquet:polars")]
+        assert fitting_share(session, base, codecs) == pytest.approx(0.29 * 5 / 6, rel=0.06)
+        assert fitting_share(session, base, codecs, lines=0.05) == pytest.approx(0.29 * 5 / 6 - 0.1, rel=0.06)
 
 
 # --- whole runs --------------------------------------------------------------------------------------

@@ -44,13 +44,14 @@ _WORKERS = 6
 _WHOLE = 0.8
 
 
-def fitting_share(session: Session, base: Codec, codecs: int) -> float:
+def fitting_share(session: Session, base: Codec, codecs: Sequence[Codec], *, lines: float = 0.0) -> float:
     """Returns how much of the data is measured: all of it if a pass of the codecs fits into its time and the memory.
 
     Args:
         session: The run.
         base: A codec of middling speed, timed on a part if the data is large.
         codecs: Codecs of the pass.
+        lines: Share of the data that is measured one call a line beside it; such calls take about twice as long.
 
     Returns:
         A share in (0, 1].
@@ -60,26 +61,32 @@ def fitting_share(session: Session, base: Codec, codecs: int) -> float:
     copies = _WORKERS * memory_factor(base, dataset.kind)
     share = min(1.0, available_bytes() / 2 / max(1.0, copies * total))
     if total > _LARGE_BYTES and session.settings.limit_s:
-        left_s = session.limit_s(SHARES["pass"]) - session.elapsed_s
-        share = min(share, left_s / max(1e-9, codecs * _PASS[dataset.kind] * _byte_s(session, base) * total))
+        byte_s, start_s = _pace(session, base)
+        # Each library has a process, which starts and loads while another is measured.
+        libraries = len({codec.library.modules or codec.format.id for codec in codecs})
+        left_s = session.limit_s(SHARES["pass"]) - session.elapsed_s - libraries * start_s / 2
+        passes = left_s / max(1e-9, len(codecs) * _PASS[dataset.kind] * byte_s * total)
+        share = min(share, passes - 2 * lines)
     share = max(share, min(1.0, _LEAST_BYTES / max(1, total)))
     return 1.0 if share >= _WHOLE else float(f"{share:.2g}")
 
 
-def _byte_s(session: Session, base: Codec) -> float:
-    """Seconds that the base takes to write and read a byte of the data in memory, on a part."""
+def _pace(session: Session, base: Codec) -> tuple[float, float]:
+    """Seconds that the base takes to write and read a byte of the data in memory, on a part, and those in which it starts."""
     part = session.part(float(f"{min(1.0, _TRIED_BYTES / session.dataset.bytes_memory):.2g}"))
     probe = Seat(session, {"labels": {"medium": "memory"}, "memory": {}}, base, part)
+    began_s = session.elapsed_s
     probe.start()
     try:
         probe.load()
+        start_s = session.elapsed_s - began_s
         probe.prepare(cold=True)  # what is first called pays for imports
         seconds = sum(probe.trial_s(operation) for operation in ("encode", "decode"))
     except WorkerError as error:
         probe.lose(error)
-        return _BYTE_S
+        return _BYTE_S, 0.0
     probe.close()
-    return seconds / max(1, part.bytes_memory)
+    return seconds / max(1, part.bytes_memory), start_s
 
 
 def in_groups(
