@@ -215,10 +215,8 @@ class Dataset:
         """
         if self.kind == "document":
             piece = self if size == 1 else self.subset(size, seed=seed)
-            how = piece.save(path)["as"]
-            return saving.Saved(
-                os.fspath(path), how, self.kind, piece.items, piece.bytes_memory, piece.hash()
-            )
+            how, digest = saving.save_document(piece.value, path)
+            return saving.Saved(os.fspath(path), how, self.kind, piece.items, piece.bytes_memory, digest)
         data, apart = saving.with_one_dictionary(self.value)
         mask = sampling.drawn_mask(data, size, seed=seed)
         if mask is None:

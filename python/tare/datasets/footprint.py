@@ -10,14 +10,14 @@ from tare import kinds
 
 __all__ = ["document_bytes", "give_back"]
 
-_LONG_LIST = 20_000
-_SAMPLED = 5_000
+_LONG_LIST = 5_000
+_SAMPLED = 2_000
 _LEVELS = 4
 _FEW = 200
 
 
 def document_bytes(value: Any) -> int:
-    """Bytes of the document, exact unless it has lists of more than 20,000 items.
+    """Bytes of the document, exact unless it has lists of more than 5,000 items.
 
     >>> document_bytes([1, 2, 3]) == kinds.resident_bytes([1, 2, 3])
     True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["hash_columns", "hash_document", "hash_table"]
+__all__ = ["hash_columns", "hash_document", "hash_table", "hash_text", "text_of"]
 
 
 def hash_table(data: pa.Table) -> str:
@@ -50,7 +50,21 @@ def hash_document(value: Any) -> str:
     >>> hash_document([1]) == hash_document([1.0])
     False
     """
+    return hash_text(text_of(value)[1])
+
+
+def text_of(value: Any) -> tuple[str, bytes]:
+    """Returns a document's JSON and ``json``, or its tagged values and ``values`` where JSON cannot carry it.
+
+    >>> text_of([1]), text_of((1,))[0]
+    (('json', b'[1]'), 'values')
+    """
     from tare import tagged
 
     text = tagged.exact_json(value)
-    return hashlib.sha256(tagged.dump_text(value) if text is None else text).hexdigest()
+    return ("values", tagged.dump_text(value)) if text is None else ("json", text)
+
+
+def hash_text(text: bytes) -> str:
+    """Returns the content hash of a document from what `text_of` made of it."""
+    return hashlib.sha256(text).hexdigest()

@@ -20,6 +20,7 @@ __all__ = [
     "load_saved",
     "save",
     "save_batches",
+    "save_document",
     "with_one_dictionary",
 ]
 
@@ -63,15 +64,25 @@ def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
         data, apart = with_one_dictionary(value)
         save_batches(data.to_batches(), data.schema, name, apart=apart)
         return {"path": name, "as": "arrow", "kind": kind}
-    from tare import tagged
+    return {"path": name, "as": save_document(value, name)[0], "kind": kind}
 
-    text = tagged.exact_json(value)
-    how = "json"
-    if text is None:
-        text, how = tagged.dump_text(value), "values"
-    with open(name, "wb") as file:
+
+def save_document(value: Any, path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Writes a document as JSON if that carries it exactly, else as tagged values.
+
+    Returns:
+        How it was written, ``json`` or ``values``, and its content hash, which is that of the same text.
+
+    Raises:
+        OSError: The file cannot be written.
+        Unsupported: The document holds a value of a type nothing here can carry.
+    """
+    from tare.datasets import hashing
+
+    how, text = hashing.text_of(value)
+    with open(os.fspath(path), "wb") as file:
         file.write(text)
-    return {"path": name, "as": how, "kind": kind}
+    return how, hashing.hash_text(text)
 
 
 def with_one_dictionary(table: pa.Table) -> tuple[pa.Table, bool]:
