@@ -375,7 +375,9 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     shell, python = command(found, path), call(found)
     lines: list[Line] = [[("  Do it:    ", "bold"), (isolated(shell), "")]] if shell else []
     if python and (not shell or found.verdict.get("profile") == "message"):
-        lines += [[("  Python:   ", "bold"), (isolated(python), "")]]
+        # A line that is sent is no file: what does it comes first.
+        at = 0 if found.verdict.get("messages") else len(lines)
+        lines.insert(at, [("  Python:   ", "bold"), (isolated(python), "")])
     total = len(mapping(found.record.get("codecs"))) or len(found.codecs)
     hints = ["Details: -v", "Report: --html report.html"]
     if not every and total > 1:

@@ -26,6 +26,7 @@ from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.rounds import sample_rounds
 from tare.measure.stages.standings import Uses, least_ns
 from tare.measure.stages.trials import Trials
+from tare.report import terminal
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 ORJSON, STDLIB, PICKLE = (Codec.parse(text) for text in ("json:orjson", "json:stdlib", "pickle"))
@@ -406,7 +407,10 @@ def test_many_lines_are_messages_on_a_part(tmp_path, monkeypatch):
     true = sum(len(json.dumps(one, separators=(",", ":"))) for one in DOCUMENT)
     assert message.detail["messages"] == len(DOCUMENT)
     said = message.detail["figures"]["json:orjson"]["bytes"] * len(DOCUMENT)
-    assert said == pytest.approx(true, rel=0.05), "the figure is of all lines"
+    assert said == pytest.approx(true, rel=0.05), "the figure is the mean of all lines"
+    shown = " ".join(terminal.render(result.record).split())
+    assert "Figures are of one message, the mean of 400." in shown
+    assert shown.index("Python: tare.encode(") < shown.index("Do it: tare convert")
 
 
 def test_what_was_tried_on_a_small_part_is_predicted_for_the_whole():
