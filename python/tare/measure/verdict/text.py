@@ -359,10 +359,7 @@ def format_name(id: str) -> str:
 
 
 def source_name(source: Mapping[str, Any]) -> str:
-    """Returns the name of the format that the user's file is in, as TSV of a CSV with tabs; empty if it is not known.
-
-    Args:
-        source: The ``source`` of a verdict; one of an old record has no title.
+    """Returns the name of the format of a verdict's ``source``, as TSV of a CSV with tabs; empty if it is not known.
 
     >>> source_name({"format": "csv", "title": "TSV"}), source_name({"format": "csv"}), source_name({})
     ('TSV', 'CSV', '')
