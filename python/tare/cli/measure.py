@@ -237,19 +237,26 @@ def any_failed(cases: list[dict[str, Any]]) -> bool:
 
 
 def unmeasured(record: dict[str, Any]) -> str:
-    """That no case was measured at all, and why; empty if one was, or failed, which is a result.
+    """That no case was measured at all, and why, as that each codec refuses the data; empty if one was, or failed otherwise.
 
     >>> unmeasured({"cases": [{"status": "n/a", "reason": "holds tables"}, {"status": "pending", "reason": "no time"}]})
     'nothing was measured: holds tables; no time'
     >>> unmeasured({"cases": [{"status": "pending", "reason": "no time"}, {"status": "error", "reason": "died"}]})
     ''
+    >>> unmeasured({"cases": [{"status": "refused", "reason": "encode: it is complex"}]})
+    'nothing was measured: refused: encode: it is complex'
     """
     from tare.cli.lines import clean
 
     cases = record["cases"]
-    if any(case["status"] not in ("pending", "n/a") or case.get("bytes") is not None for case in cases):
+    if any(
+        case["status"] not in ("pending", "n/a", "refused") or case.get("bytes") is not None for case in cases
+    ):
         return ""
-    why = dict.fromkeys(clean(case.get("reason") or case["status"], 200) for case in cases)
+    why = dict.fromkeys(
+        "refused: " * (case["status"] == "refused") + clean(case.get("reason") or case["status"], 200)
+        for case in sorted(cases, key=lambda case: case["status"] != "refused")
+    )
     more = f"; and {len(why) - _CAUSES} more reasons" if len(why) > _CAUSES else ""
     return f"nothing was measured: {'; '.join(list(why)[:_CAUSES]) or 'there was no case'}{more}"
 

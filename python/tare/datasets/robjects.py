@@ -73,6 +73,10 @@ def load(
             raise source.error(UsageError, str(error)) from None
     elif columns is not None:
         raise source.error(UsageError, "columns are of a data frame, and this is none")
+    if not hasattr(value, "column_names"):
+        value, rounded = _with_datetimes(value)
+        if rounded:
+            found.append(Loss("", "precision", "fractions of a microsecond", "whole ones", rounded))
     if losses is not None:
         losses.extend(found)
         if isinstance(losses, Losses) and isinstance(found, Losses):
@@ -80,6 +84,28 @@ def load(
     else:
         source.notes += _notes(found)
     return value
+
+
+def _with_datetimes(value: Any) -> tuple[Any, int]:
+    """Returns a document with `datetime` for times of pandas, which no format of documents takes; lists and dicts are changed.
+
+    Returns:
+        The document, and how many of its times were no whole microseconds, as those of R often are.
+    """
+    box, rounded = [value], 0
+    work: list[Any] = [box]
+    while work:
+        node = work.pop()
+        kinds = set(map(type, node.values() if isinstance(node, dict) else node))
+        if any(kind.__name__ == "Timestamp" for kind in kinds):
+            for at, one in list(node.items() if isinstance(node, dict) else enumerate(node)):
+                if type(one).__name__ == "Timestamp":
+                    rounded += one.nanosecond != 0
+                    node[at] = one.to_pydatetime(warn=False)
+        if kinds & {list, dict}:
+            inner = node.values() if isinstance(node, dict) else node
+            work.extend(one for one in inner if isinstance(one, list | dict))
+    return box[0], rounded
 
 
 def stored(source: Source) -> str | bytes:

@@ -122,8 +122,8 @@ def _begun(
         return None, None
     if settings.to == "plain":
         raise Unsupported(
-            f"{path or 'it'} is a value of R's type {kind}, which is no data: write the object to .rds or .qs2, "
-            "or convert it with data_only, which leaves it out",
+            f"{path or 'it'} is of R's type {kind}, which only formats of R hold: convert the file to .rds or .qs2, "
+            "or to another format with --data-only (data_only=True), which leaves such values out",
             format="rds",
             path=path,
         )

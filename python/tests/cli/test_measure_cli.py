@@ -447,6 +447,14 @@ def test_nothing_measured_is_no_success(tare, tmp_path, document, monkeypatch):
     refused(said, 1, "tare: nothing was measured: not reached in the time given")
 
 
+def test_data_that_each_codec_refuses_is_no_success(tare, tmp_path):
+    """Nothing was measured: the exit code is 1, and the reason is the refusal."""
+    (tmp_path / "bytes.pkl").write_bytes(pickle.dumps([{"a": b"x"}] * 50))
+    said = tare("measure", "bytes.pkl", "--quiet", "--allow-pickle", "--time", "9s", "--codec", "json:stdlib",
+                "--base", "json:stdlib")  # fmt: skip
+    refused(said, 1, "tare: nothing was measured: refused: ")
+
+
 def test_not_leaves_out(tare, tmp_path, document):
     """--not takes an id, a library or a format."""
     out = tmp_path / "r.tare.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 
@@ -192,3 +193,21 @@ def test_damage_of_a_checksum_is_told(tmp_path):
         with pytest.raises(DecodeError):
             r.read(bytes(data))
         data[place] ^= 1
+
+
+def test_times_in_a_list_are_what_document_formats_hold(tmp_path):
+    """Not those of pandas, which each refuses; digits below a microsecond are told as lost."""
+    time = 'structure({}, class = c("POSIXct", "POSIXt"), tzone = "UTC")'
+    frame = 'structure(list(t = {}), class = "data.frame", row.names = c(NA, -2L))'
+    path = tmp_path / "x.txt"
+    column = frame.format(time.format("c(1e9, NA)"))
+    path.write_text(f"list(a = {time.format('1e9')}, b = list({column}))")
+    found = tare.open_dataset(path, format="dput")
+    when = dt.datetime(2001, 9, 9, 1, 46, 40, tzinfo=dt.UTC)
+    assert {"a": when, "b": [{"t": [when, None]}]} == found.value
+    assert {dt.datetime} == {type(found.value["a"]), type(found.value["b"][0]["t"][0])}
+    assert () == found.notes
+    assert len(Codec.parse("msgpack:msgspec").encode(found.value)) > 1
+    path.write_text(f"list({time.format('1357034400.1234567')})")
+    (note,) = tare.open_dataset(path, format="dput").notes
+    assert "precision: fractions of a microsecond" in note
