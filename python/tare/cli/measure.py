@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -400,9 +401,20 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
                 f"interrupted; go on with: {without_resume(command_line())} --resume {options['out']}",
                 err=True,
             )
-        tell_beside("record", f"{options['out']}   (tare report {options['out']} --html FILE)")
+        tell_beside("record", f"{from_home(str(options['out']))}   (tare report shows it again)")
         if options["html"]:
             click.echo(f"report  {options['html']}", err=True)
+
+
+def from_home(path: str) -> str:
+    """Returns a path as a shell takes it, in short: from the home folder where it lies there.
+
+    >>> from_home("/data/orders.tare.json")
+    '/data/orders.tare.json'
+    """
+    home = os.path.expanduser("~").rstrip("/")
+    inside = bool(home) and path.startswith(home + "/") and shlex.quote(path) == path
+    return f"~{path[len(home) :]}" if inside else path
 
 
 def tell_beside(label: str, said: str) -> None:

@@ -565,3 +565,20 @@ def test_a_document_has_no_parts_to_read(tare, document):
     assert 2 == said.code
     assert "invalid use 'random' for doc.json" in said.err
     assert "keep, cache, archive, message, exchange" in said.err
+
+
+@pytest.mark.parametrize(
+    ("home", "path", "shown"),
+    [
+        ("/home/ann", "/home/ann/.local/a.tare.json", "~/.local/a.tare.json"),
+        ("/home/ann", "/home/anna/a.tare.json", "/home/anna/a.tare.json"),
+        ("/home/ann", "/home/ann/my data/a.tare.json", "/home/ann/my data/a.tare.json"),
+        ("/", "/a.tare.json", "/a.tare.json"),
+    ],
+)
+def test_the_path_of_a_record_is_short_and_can_be_pasted(monkeypatch, home, path, shown):
+    """From the home folder, but where a shell would take it otherwise."""
+    from tare.cli.measure import from_home
+
+    monkeypatch.setenv("HOME", home)
+    assert shown == from_home(path)
