@@ -156,7 +156,7 @@ def _height(name: str, data: dict[str, list[dict[str, Any]]]) -> int:
         pairs = len(data["aa"])
         return 60 + max(42, pairs * (7 if pairs > 24 else 14))
     heights: dict[str, int] = {
-        "bandwidth": 500,
+        "bandwidth": 520,
         "pareto": 400,
         "times": 44 + 28 * rows,
         "memory": 54 + 28 * max(1, sum(row["mw"] is not None or row["mr"] is not None for row in first)),
