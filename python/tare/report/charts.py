@@ -14,6 +14,7 @@ from typing import Any
 from tare.measure.analysis.ranked_cases import off_usual
 from tare.report import text
 from tare.report.digest import PROFILES, Digest, Grid, Row, Times, mapping, number
+from tare.report.precision import seldom
 from tare.report.series import MUTED, growth_ends, growth_points, samples, short, twins
 
 __all__ = [
@@ -324,8 +325,8 @@ def _rows(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
                     "lossy": int(row.status == "lossy"),
                     "front": int(row.key in front),
                     "raw": short(number(row.case.get("raw_bytes")) or raw),
-                    **_side("w", row.write),
-                    **_side("r", row.read),
+                    **_side("w", row.write, few=bool(seldom(row, grid.ops[0]))),
+                    **_side("r", row.read, few=bool(seldom(row, grid.ops[1]))),
                     "mw": short(peaks[0]),
                     "mr": short(peaks[1]),
                     **{f"o_{name}": order[row.codec] for name, order in places.items()},
@@ -350,11 +351,12 @@ def _front(found: Digest, grid: Grid) -> set[str]:
     return {row.key for row in rows if not any(beats(other, row) for other in rows)}
 
 
-def _side(name: str, times: Times) -> dict[str, Any]:
+def _side(name: str, times: Times, *, few: bool) -> dict[str, Any]:
+    """A time with its interval, which a few samples do not give."""
     return {
         name: short(times.t_ns),
-        f"{name}l": short(times.lo_ns),
-        f"{name}h": short(times.hi_ns),
+        f"{name}l": None if few else short(times.lo_ns),
+        f"{name}h": None if few else short(times.hi_ns),
         f"{name}f": short(times.floor_ns),
     }
 

@@ -210,6 +210,84 @@ def test_the_ranked_bars_hold_all_that_was_measured(record, page):
     assert ">CSV (pandas)<" in lossy
 
 
+def once(record, codec, operation, *, rounds=(0,)):
+    """The record with so few samples of one codec's operation, as a short run has them."""
+    record = json.loads(json.dumps(record))
+    for case in record["cases"]:
+        if case["labels"]["codec"] != codec or not case.get("launches"):
+            continue
+        case["launches"] = case["launches"][:1]
+        samples = case["launches"][0]["samples"]
+        samples[operation] = {name: column[: len(rounds)] for name, column in samples[operation].items()}
+        for columns in samples.values():
+            columns["round"] = list(range(len(columns["round"])))
+        samples[operation]["round"] = list(rounds)
+    record["derived"] = derive(record)
+    return record
+
+
+def rows_of(page, use):
+    """Codecs of the bars as a use has them, first to last, with their HTML."""
+    found = re.findall(r'<tr data-codec="([^"]*)" data-of="([^"]*)"(.*?)(?=<tr|</tbody>)', page)
+    placed = [(dict(one.split(":") for one in order.split(",")), name, row) for name, order, row in found]
+    return [(name, row) for _, name, row in sorted((int(o[use]), n, r) for o, n, r in placed if use in o)]
+
+
+def test_the_recommended_codec_leads_and_is_marked_in_words(record, page):
+    """Of each use, also where another costs a little less."""
+    found = digest(record)
+    for use in re.findall(r'name="profile" id="p-(\w+)"', page):
+        rows = rows_of(page, use)
+        marked = [html.unescape(name) for name, row in rows if f'class="pick u-{use}">recommended<' in row]
+        assert [verdict_of(found, use)["codec"]] == marked == [html.unescape(rows[0][0])]
+
+
+def test_a_cheaper_codec_stands_below_the_recommended_one(record):
+    """What costs a little less is named for less, and is not recommended."""
+    record = json.loads(json.dumps(record))
+    verdict = record["derived"]["profiles"]["keep"]
+    other = next(name for name in verdict["cost_s"] if name != verdict["codec"])
+    verdict["cost_s"][other] = [one / 2 for one in min(verdict["cost_s"].values())]
+    assert [verdict["codec"], other] == [
+        html.unescape(name) for name, _ in rows_of(render(record), "keep")[:2]
+    ]
+
+
+def test_what_was_timed_once_is_not_shown_as_precise():
+    """No interval of a few samples: their number, and that they were first calls, which are slow."""
+    record = synthetic_record("table", planted=TABLE[:4], growth=False, media=("memory",))
+    codec = TABLE[1].codec
+    page = render(once(record, codec, "encode"))
+    figures = page.partition('<section id="figures"')[2].partition("</section>")[0]
+    (row,) = re.findall(rf'<tr data-o=\S+ data-codec="{re.escape(codec)}".*?(?=<tr|</tbody>)', figures)
+    assert "1 sample, first call" in text_of(row)
+    assert "their number stands instead" in figures
+    (bar,) = re.findall(rf'<tr data-codec="{re.escape(codec)}" data-of.*?(?=<tr|</tbody>)', page)[:1]
+    assert ["first call"] == re.findall(r"<data class=write.*?<small>(.*?)</small></data>", bar)
+    assert "first call" not in render(once(record, codec, "encode", rounds=(0, 1)))
+    (drawn,) = [
+        one
+        for one in chart_data(digest(once(record, codec, "encode")))["rows"]
+        if one["codec"] == codec and one["grid"] == 0
+    ]
+    assert (drawn["wl"], drawn["wh"]) == (None, None)
+
+
+def test_signs_are_the_same_all_over_the_page(record, page):
+    """Microseconds and multiplication have their signs, in the charts too."""
+    assert [] == re.findall(r".{40}\d us\b", visible(page))
+    assert [] == re.findall(r".{40}\d ?x (?:\d|smaller|faster)", visible(page))
+    assert [] == [name for name in CHARTS if re.search(r"' (?:us|x)'", json.dumps(spec(name)))]
+
+
+def test_codecs_that_gave_back_the_same_share_a_row(page):
+    """One row for all that kept every column, one for each way to change them."""
+    own = re.search(r"<table class=own>.*?</table>", page).group()
+    rows = [row.partition("<td")[2] for row in own.split("<tr>")[2:]]
+    assert len(set(rows)) == len(rows) < len(TABLE)
+    assert all(html.escape(title_of(one.codec)) in own for one in TABLE if one.status == "ok")
+
+
 def test_the_longest_bar_leaves_room_for_the_others():
     """A codec that is hundreds of times slower is cut, and marked as such."""
     slow = replace(TABLE[0], codec="yaml:x", encode_ms=50_000, decode_ms=50_000)

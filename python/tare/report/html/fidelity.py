@@ -45,7 +45,10 @@ def matrix(found: Digest, slots: dict[str, int]) -> str:
         order = {one: i for i, one in enumerate(found.codecs)}
         codecs = sorted(cells, key=lambda one: (order.get(one, 999), one))
         heads: list[Cell] = [("probe", "t")] + [
-            (f'<span class="tilt">{key(one, slots.get(one, 99))}{_chosen(uses.get(one))}</span>', "tilted")
+            (
+                f'<span class="tilt">{key(one, slots.get(one, 99), _title(found, one))}{_chosen(uses.get(one))}</span>',
+                "tilted",
+            )
             for one in codecs
         ]
         rows = [
@@ -75,13 +78,19 @@ def _uses(found: Digest) -> dict[str, list[str]]:
     return uses
 
 
+def _title(found: Digest, name: str) -> str:
+    return found.titles.get(name) or title_of(name)
+
+
 def _chosen(uses: list[str] | None) -> str:
     return f' <b class="star" title="recommended: {esc(", ".join(uses))}">{_STAR}</b>' if uses else ""
 
 
 def _recommended(found: Digest) -> str:
     """Which columns are of recommended codecs, and for which uses."""
-    told = [f"{esc(title_of(name), 100)} for {esc(', '.join(uses))}" for name, uses in _uses(found).items()]
+    told = [
+        f"{esc(_title(found, name), 100)} for {esc(', '.join(uses))}" for name, uses in _uses(found).items()
+    ]
     return f'<p class="soft"><b class="star">{_STAR}</b> recommended: {"; ".join(told)}.</p>' if told else ""
 
 
@@ -94,7 +103,7 @@ def _compressed(found: Digest) -> str:
     example = str(first) if first in pressed else pressed[0]
     return (
         f'<p class="soft">A compressor gives back every byte, so it changes nothing here: '
-        f"{esc(title_of(example), 100)} is the column {esc(title_of(_plain(example)), 100)}.</p>"
+        f"{esc(_title(found, example), 100)} is the column {esc(_title(found, _plain(example)), 100)}.</p>"
     )
 
 
@@ -262,10 +271,11 @@ def own_data(found: Digest, slots: dict[str, int]) -> str:
     if not checks:
         return '<p class="soft">The data was not checked.</p>'
     order = {one: i for i, one in enumerate(found.codecs)}
-    body = [
-        _own_row(name, checks[name], slots)
-        for name in sorted(checks, key=lambda one: (order.get(one, 999), one))
-    ]
+    # Codecs that gave back the same share a row.
+    shared: dict[tuple[Cell, ...], list[str]] = {}
+    for name in sorted(checks, key=lambda one: (order.get(one, 999), one)):
+        shared.setdefault(tuple(_came_back(checks[name])), []).append(name)
+    body = [[(_several(found, names, slots), "t"), *cells] for cells, names in shared.items()]
     heads: list[Cell] = [
         ("codec", "t"),
         ("verdict", "t"),
@@ -273,10 +283,17 @@ def own_data(found: Digest, slots: dict[str, int]) -> str:
         ("came back", ""),
         ("what changed", "t"),
     ]
-    return scroll_table("Your own data", heads, body)
+    return scroll_table("Your own data", heads, body, css="own")
 
 
-def _own_row(name: str, verify: dict[str, Any], slots: dict[str, int]) -> list[Cell]:
+def _several(found: Digest, names: list[str], slots: dict[str, int]) -> str:
+    if len(names) == 1:
+        return named(names[0], slots.get(names[0], 99), _title(found, names[0]))
+    listed = "".join(key(name, slots.get(name, 99), _title(found, name)) for name in names)
+    return f'<span class="several">{listed}</span>'
+
+
+def _came_back(verify: dict[str, Any]) -> list[Cell]:
     verdict = str(verify.get("verdict") or "")
     css = {"same": "good", "type": "info", "hook": "info", "lossy": "bad", "none": "bad"}.get(verdict, "t")
     changes = [change for change in verify.get("changes") or [] if isinstance(change, dict)]
@@ -294,7 +311,6 @@ def _own_row(name: str, verify: dict[str, Any], slots: dict[str, int]) -> list[C
     if verify.get("unchecked"):
         shown += ", by its worker's own word"
     return [
-        (named(name, slots.get(name, 99)), "t"),
         (f'<span class="badge {css}">{esc(shown)}</span>', "t"),
         (esc(text.count(number(verify.get("items_in")))), ""),
         (esc(text.count(number(verify.get("items_out")))), ""),

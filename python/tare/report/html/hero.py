@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
-from tare.codec.titles import titles_of
+from tare.codec.titles import title_of
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.negligible import no_matter
 from tare.report import answer, text, words
@@ -68,15 +69,11 @@ def heading(found: Digest) -> str:
         return "No answer yet: nothing was measured."
     if not verdict.get("codec"):
         return f"No codec fits {text.visible(found.profile, 20)}."
-    title = text.visible(_titles(found)[str(verdict["codec"])], 100)
+    title = text.visible(_title(found, str(verdict["codec"])), 100)
     gained = text.one_line(verdict.get("beside") or "", 200)
     if gained.startswith("the "):
         return f"Keep {gained}: {title}."
     return answer.signed(f"Use {title}{f': {gained}' if gained else ''}.")
-
-
-def _titles(found: Digest) -> dict[str, str]:
-    return titles_of([*found.codecs, *(str(one["codec"]) for one in _routes(found).values())])
 
 
 def _routes(found: Digest) -> dict[str, dict[str, Any]]:
@@ -85,7 +82,8 @@ def _routes(found: Digest) -> dict[str, dict[str, Any]]:
     message = verdict.get("profile") == "message"
     labels: dict[str, list[str]] = {}
     figures: dict[str, dict[str, Any]] = {}
-    fast = "Fastest" if message else "Fastest to read"
+    parts = mapping(verdict.get("fastest")).get("part_s") is not None
+    fast = "Fastest" if message else f"Fastest to read{' a part' * parts}"
     for label, key in (("Use", "chosen"), (fast, "fastest"), ("Smallest", "smallest")):
         one = mapping(verdict.get(key))
         if one.get("codec"):
@@ -104,7 +102,6 @@ def _routes(found: Digest) -> dict[str, dict[str, Any]]:
 
 def cards(found: Digest, slots: dict[str, int]) -> str:
     """Returns the three routes as cards: size, times, and how they compare with the file that the user has."""
-    titles = _titles(found)
     shown = []
     for place, (label, one) in enumerate(_routes(found).items()):
         name = str(one["codec"])
@@ -118,7 +115,7 @@ def cards(found: Digest, slots: dict[str, int]) -> str:
         against = _against(found, one)
         shown.append(
             f'<article class="card{" first" if place == 0 else ""}"><h2>{esc(label)}</h2>'
-            f'<p class="name"><b>{esc(titles[name], 100)}</b>{codec(name, slots.get(name, 99))}</p><dl>{cells}</dl>'
+            f'<p class="name"><b>{esc(_title(found, name), 100)}</b>{codec(name, slots.get(name, 99))}</p><dl>{cells}</dl>'
             + (f'<p class="gain">{esc(answer.signed(against))}</p>' if against else "")
             + (f'<p class="kept{lost}">{esc(kept[:1].upper() + kept[1:], 200)}</p>' if kept else "")
             + "</article>"
@@ -127,11 +124,15 @@ def cards(found: Digest, slots: dict[str, int]) -> str:
 
 
 def _figure(cell: str) -> tuple[str, str]:
-    """Splits ``write 65 ms`` and ``65 ms from end to end`` into the value and what it is of."""
+    """Splits ``write 65 ms`` and ``65 ms from end to end`` into the value and what it is of.
+
+    >>> _figure("read a part 1 ms"), _figure("65 ms from end to end"), _figure("all 16 ms")
+    (('1 ms', 'read a part'), ('65 ms', 'end to end'), ('16 ms', 'read all'))
+    """
     if cell.endswith(" from end to end"):
         return cell.removesuffix(" from end to end"), "end to end"
-    what, _, value = cell.partition(" ")
-    return value, what
+    *what, value, unit = cell.split(" ")
+    return f"{value} {unit}", " ".join(what) if what != ["all"] else "read all"
 
 
 def _against(found: Digest, one: dict[str, Any]) -> str:
@@ -153,7 +154,8 @@ def _against(found: Digest, one: dict[str, Any]) -> str:
 
 
 def _title(found: Digest, name: str) -> str:
-    return titles_of([*found.codecs, name])[name]
+    """The name that a codec has all over the page; a verdict of an old record may name one without a case."""
+    return found.titles.get(name) or title_of(name)
 
 
 def _data(found: Digest) -> str:
@@ -188,9 +190,10 @@ def _flips(found: Digest) -> list[str]:
     for change, flip in zip(
         words.flips(found), filter(_told, items(found.verdict.get("flips"))), strict=True
     ):
+        said = re.sub(r"\[([^],]+), ([^]]+)\]", r"(\1 to \2)", answer.signed(change))
         name = text.visible(flip.get("codec") or "", 200)
         out.append(
-            f"{change.removesuffix(name)}{_title(found, name)}" if name and change.endswith(name) else change
+            f"{said.removesuffix(name)}{_title(found, name)}" if name and said.endswith(name) else said
         )
     return out
 
@@ -259,7 +262,9 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
 
 
 def _code(code: str, label: str) -> str:
-    shown = "\n".join(esc(line, 400) for line in code.split("\n"))
+    # An option is not broken after its hyphens.
+    option = re.compile(r"(?<= )--[\w-]+")
+    shown = "\n".join(option.sub(r"<span>\g<0></span>", esc(line, 400)) for line in code.split("\n"))
     return f'<pre tabindex="0" aria-label="{esc(label)}"><code>{shown}</code></pre>'
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tare.codec.titles import title_of
-from tare.report import text
+from tare.report import answer, text
 
 __all__ = [
     "Cell",
@@ -21,6 +21,7 @@ __all__ = [
     "json_block",
     "key",
     "named",
+    "said",
     "scroll_table",
 ]
 
@@ -35,6 +36,15 @@ def esc(value: object, limit: int = 200) -> str:
     '&lt;/script&gt;&lt;b&gt;'
     """
     return html.escape(text.visible(value, limit), quote=True)
+
+
+def said(value: object, limit: int = 200) -> str:
+    r"""Words of a report as HTML text, with the signs of multiplication and of microseconds.
+
+    >>> said("3 launches x 2 rounds, 5 us") == "3 launches \xd7 2 rounds, 5 \xb5s"
+    True
+    """
+    return esc(re.sub(r" x (?=\d)", " \xd7 ", answer.signed(str(value))), limit)
 
 
 def inline_code(sentence: str) -> str:
@@ -85,13 +95,13 @@ def named(name: str, slot: int, title: str = "") -> str:
     return f'<span class="c k{slot} title">{esc(title, 100)}</span>{below}'
 
 
-def key(name: str, slot: int) -> str:
-    """A codec's human name with its coloured shape, as a legend has it.
+def key(name: str, slot: int, title: str = "") -> str:
+    """A codec's human name with its coloured shape, as a legend has it; ``title`` where it is known already.
 
     >>> key("json:orjson", 0)
     '<span class="c k0 title">JSON (orjson)</span>'
     """
-    return f'<span class="c k{slot} title">{esc(title_of(name), 100)}</span>'
+    return f'<span class="c k{slot} title">{esc(title or title_of(name), 100)}</span>'
 
 
 def breakable(name: object, limit: int = 200) -> str:

@@ -23,10 +23,11 @@ from tare.report.charts import (
 from tare.report.digest import PROFILES, Digest, digest, mapping, number
 from tare.report.html.fidelity import exchange, matrix, own_data
 from tare.report.html.hero import hero
-from tare.report.html.markup import details, esc, json_block, key, named, scroll_table
+from tare.report.html.markup import details, esc, json_block, key, named, said, scroll_table
 from tare.report.html.payload import payload
-from tare.report.html.ranking import ranking
+from tare.report.html.ranking import has_first_calls, ranking
 from tare.report.html.tables import comparison, data_table
+from tare.report.precision import is_least, seldom
 
 __all__ = ["page"]
 
@@ -35,6 +36,9 @@ _PLAIN = {
     "growth": CHARTS["growth"][1].replace("with k, the exponent", "with its exponent"),
     "noise": CHARTS["noise"][1].replace("The base codec", "One codec"),
 }
+
+
+_INTERVALS = "with 95 % intervals where launches were enough for one"
 
 
 def page(result: Any, *, profile: str | None = None, path: str = "") -> str:
@@ -176,7 +180,16 @@ def _ranked(found: Digest, slots: dict[str, int]) -> str:
     part = (
         " Figures are of the whole data, reckoned from the part that was measured." if found.partial else ""
     )
-    lead = f"Everything that was measured, best for the chosen use first. Choose a column to sort by it. A bar with a faded end is longer than there is room for.{part}"
+    once = (
+        " First call: timed once, before its library was warm, so it may be faster."
+        if has_first_calls(found)
+        else ""
+    )
+    lead = (
+        "Everything that was measured: first what is recommended for the chosen use, then by what a write and "
+        "the reads of that use take together. Choose a column to sort by it. A bar with a faded end is longer "
+        f"than there is room for.{once}{part}"
+    )
     return _section("codecs", "All codecs", lead, ranking(found, slots))
 
 
@@ -186,8 +199,20 @@ def _conditions(found: Digest, slots: dict[str, int]) -> str:
         return ""
     tables = "".join(comparison(found, place, slots) for place in range(len(found.grids)))
     part = f" They are of {text.percent(found.partial)} of the data, as measured." if found.partial else ""
-    lead = f"Times are medians with 95 % intervals.{part} A codec whose data did not come back has no time."
+    lead = f"{_precision(found)}{part} A codec whose data did not come back has no time."
     return _section("figures", "Figures with intervals", esc(lead, 300), tables)
+
+
+def _precision(found: Digest) -> str:
+    """What the times and their intervals are, which depends on how often was measured."""
+    timed = [(grid, row) for grid in found.grids for row in grid.rows if row.timed]
+    few = any(seldom(row, op) for grid, row in timed for op in grid.ops)
+    shown = (
+        "Times are the least of several rounds; \xb1 tells how far off their median is."
+        if is_least(found)
+        else "Times are medians with 95 % intervals."
+    )
+    return shown + (" Where samples were too few for that, their number stands instead." if few else "")
 
 
 def _has(chart: str, data: dict[str, list[dict[str, Any]]]) -> bool:
@@ -209,6 +234,8 @@ def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slo
     title, shown = CHARTS[chart][0], _PLAIN.get(chart, CHARTS[chart][1])
     if chart == "bandwidth" and found.partial is not None:
         shown += " Costs are of the whole data, predicted from the part that was measured."
+    if chart == "times" and is_least(found):
+        shown = shown.replace(_INTERVALS, "with a line to the median of the rounds where those were enough")
     if len(found.grids) > 1:
         shown += _whose(found, chart)
     table = details(
@@ -238,7 +265,7 @@ def _codec_legend(found: Digest, slots: dict[str, int]) -> str:
     drawn = {str(entry.get("codec")) for entry in found.growth}
     return (
         '<p class="keys">'
-        + " ".join(key(name, slot) for name, slot in slots.items() if name in drawn)
+        + " ".join(key(name, slot, found.titles[name]) for name, slot in slots.items() if name in drawn)
         + "</p>"
     )
 
@@ -275,9 +302,9 @@ def _fidelity(found: Digest, slots: dict[str, int]) -> str:
 def _samples(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     parts = [_chart(found, "samples", data, slots)] if _has("samples", data) else []
     facts = _noise_facts(found)
-    panel = "".join(f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>" for label, value in facts)
+    panel = "".join(f"<div><dt>{esc(label)}</dt><dd>{said(value)}</dd></div>" for label, value in facts)
     noise = (
-        f'<dl class="facts">{panel}</dl>' if facts else f'<p class="soft">{esc(words.noise_line(found))}</p>'
+        f'<dl class="facts">{panel}</dl>' if facts else f'<p class="soft">{said(words.noise_line(found))}</p>'
     )
     # Too few rounds of the second process give points, and no floor to read off them.
     if _has("noise", data) and number(found.noise.get("floor")) is not None:
@@ -290,7 +317,9 @@ def _samples(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[s
                 f'<div class="numbers" data-csv="noise">{data_table(found, "noise", data, slots)}</div>',
             )
         )
-    parts.append(_section("noise", "Noise of this run", esc(words.noise_line(found)) + ".", noise))
+    line = words.noise_line(found)
+    lead = said(line[:1].upper() + line[1:], 400) + "."
+    parts.append(_section("noise", "Noise of this run", lead, noise))
     return "".join(parts)
 
 
@@ -348,7 +377,7 @@ def _environment(found: Digest, slots: dict[str, int]) -> str:
         ("sampling", found.dataset.get("sampling")),
     ]
     shown = "".join(
-        f"<div><dt>{esc(label, 40)}</dt><dd><bdi>{esc(_plain(value), 120)}</bdi></dd></div>"
+        f"<div><dt>{esc(label, 40)}</dt><dd><bdi>{said(_plain(value), 120)}</bdi></dd></div>"
         for label, value in facts
         if value not in (None, "", "-")
     )
@@ -389,7 +418,7 @@ def _options(found: Digest, slots: dict[str, int]) -> str:
         shown = " ".join(f"{k} {v}" for k, v in version.items()) if isinstance(version, dict) else version
         body.append(
             [
-                (named(str(name), slots.get(str(name), 99)), "t"),
+                (named(str(name), slots.get(str(name), 99), found.titles.get(str(name), "")), "t"),
                 (esc(shown or "", 60), "t"),
                 (f"<code>{esc(listed, 400)}</code>" if listed else "", "t left"),
                 (esc(entry.get("threads") or ""), "n"),

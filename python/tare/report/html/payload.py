@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tare.report import text
-from tare.report.charts import basis_of, link_of, spec, themes
+from tare.report.charts import basis_of, link_of, spec, themes, verdict_of
 from tare.report.digest import PROFILES, Digest
 from tare.report.html.fidelity import cell_details
 
@@ -23,7 +23,15 @@ def payload(found: Digest, data: dict[str, list[dict[str, Any]]], charts: list[s
         data: What `chart_data` made of it.
         charts: Names of the charts that are drawn.
     """
-    weights = {name: {**link_of(found, name), "basis": basis_of(found, name)} for name in PROFILES}
+    weights = {
+        name: {
+            **link_of(found, name),
+            "basis": basis_of(found, name),
+            "codec": verdict_of(found, name).get("codec"),
+            "why": text.one_line(verdict_of(found, name).get("preferred") or "", 200),
+        }
+        for name in PROFILES
+    }
     specs, shared = _deduplicated({chart: _lean(spec(chart)) for chart in charts})
     words: dict[str, int] = {}
     return {

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
-from tare.codec.titles import titles_of
+from tare.codec.titles import title_of
 from tare.measure.verdict import text as verdict_text
 from tare.report import answer, text, words
 from tare.report.digest import Digest, Row, items, mapping, number
 from tare.report.html.hero import of_use, uses
-from tare.report.html.markup import Cell, details, esc, named, scroll_table
+from tare.report.html.markup import Cell, details, esc, named, said, scroll_table
+from tare.report.precision import is_first_call
 
-__all__ = ["bars", "ranking"]
+__all__ = ["bars", "has_first_calls", "ranking"]
 
 # Bars beyond so many times the median are cut, with a faded end.
 _FAR = 8
@@ -51,29 +52,32 @@ def _bars(group: list[Digest], slots: dict[str, int]) -> str:
     guessed = [row for row in _predicted(found) if row.codec not in names]
     if not names and not guessed:
         return '<p class="soft">Nothing was measured for this use.</p>'
-    titles = titles_of([*names, *(row.codec for row in guessed)])
     spans = bool(names) and all(
         answer.cells(found, figures[name])[1].endswith("from end to end") for name in names
     )
-    heads = {"bytes": "size"} | (
-        {"write_s": "end to end"} if spans else {"read_s": "read", "write_s": "write"}
-    )
+    parts = any(number(figures[name].get("part_s")) for name in names)
+    times = {"part_s": "read a part", "read_s": "read all"} if parts else {"read_s": "read"}
+    heads = {"bytes": "size"} | ({"write_s": "end to end"} if spans else times | {"write_s": "write"})
     most = {key: _longest([number(figures[name].get(key)) for name in names]) for key in heads}
-    places = [{name: place for place, name in enumerate(answer.ranked(one))} for one in group]
+    places = [{name: place for place, name in enumerate(_ordered(one))} for one in group]
+    first = _first_calls(found)
     body: list[list[Cell]] = []
     rows: list[str] = []
-    for name in names:
-        values = [_bar(number(figures[name].get(key)), most[key], key) for key in heads]
-        body.append(
-            [(named(name, slots.get(name, 99), titles[name]), "t"), *values, (_kept(group, name), "t keeps")]
-        )
-        best = " ".join(f"best-{one.profile}" for one in group if one.verdict.get("codec") == name)
+    for name in places[0]:
+        values = [
+            _bar(number(figures[name].get(key)), most[key], key, first=(name, key) in first) for key in heads
+        ]
+        chosen = [one.profile for one in group if one.verdict.get("codec") == name]
+        picks = "".join(f'<small class="pick u-{profile}">recommended</small>' for profile in chosen)
+        title = named(name, slots.get(name, 99), found.titles.get(name, ""))
+        body.append([(title + picks, "t"), *values, (_kept(group, name), "t keeps")])
+        best = " ".join(f"best-{profile}" for profile in chosen)
         order = ",".join(f"{one.profile}:{place[name]}" for one, place in zip(group, places, strict=True))
         rows.append(f'data-codec="{esc(name, 400)}" data-of="{order}"' + (f' class="{best}"' if best else ""))
     for row in guessed:
         body.append(
             [
-                (named(row.codec, slots.get(row.codec, 99), titles[row.codec]), "t"),
+                (named(row.codec, slots.get(row.codec, 99), found.titles[row.codec]), "t"),
                 *_guess(found, row, most, len(heads)),
             ]
         )
@@ -83,33 +87,57 @@ def _bars(group: list[Digest], slots: dict[str, int]) -> str:
         *((head, "bars") for head in heads.values()),
         ("what it keeps", "t"),
     ]
-    caption = f"Measured codecs, best first for {found.profile}"
-    return scroll_table(caption, columns, body, css="rank-table", row_attributes=rows)
+    caption = f"Measured codecs for {found.profile}, the recommended one first"
+    css = f"rank-table{' wide' * (len(heads) > 3)}"
+    return scroll_table(caption, columns, body, css=css, row_attributes=rows)
+
+
+def _ordered(found: Digest) -> list[str]:
+    """The measured codecs by cost, after the recommended one: another may cost as little, and be named for less."""
+    names, best = answer.ranked(found), found.verdict.get("codec")
+    return sorted(names, key=lambda name: name != best)
+
+
+def has_first_calls(found: Digest) -> bool:
+    """Whether a bar is of a first call only."""
+    return bool(_first_calls(found))
+
+
+def _first_calls(found: Digest) -> set[tuple[str, str]]:
+    """Codec and figure of the times that were taken once, while the library was not warm."""
+    seen: set[str] = set()
+    out = set()
+    for grid in found.grids:
+        for row in (row for row in grid.rows if row.timed and row.codec not in seen):
+            seen.add(row.codec)
+            operations = {"write_s": grid.ops[0], "read_s": grid.ops[1], "part_s": "subset"}
+            out |= {(row.codec, key) for key, name in operations.items() if is_first_call(row, name)}
+    return out
 
 
 def _guess(found: Digest, row: Row, most: dict[str, float], columns: int) -> list[Cell]:
     """The cells of a codec of which only a small part was tried."""
     size = None if row.bytes is None else row.bytes / (found.partial or 1.0)
-    said = words.predicted(row).replace("~", "about ")
-    why = f' title="{esc(words.row_note(row), 160)}"' if row.reason else ""
+    shown = words.predicted(row).replace("~", "about ")
+    why = f' title="{said(words.row_note(row), 160)}"' if row.reason else ""
     return [
         _bar(size, most["bytes"] or size or 0.0, "bytes"),
-        (esc(f"{said} to write and read" if said else ""), f"{columns - 1}@t guess"),
+        (said(f"{shown} to write and read" if shown else ""), f"{columns - 1}@t guess"),
         (f'<span class="badge"{why}>predicted</span> from a small part of the data', "t keeps"),
     ]
 
 
-def _bar(value: float | None, most: float, key: str) -> Cell:
+def _bar(value: float | None, most: float, key: str, *, first: bool = False) -> Cell:
     """A figure with its bar; the value itself is there for sorting."""
     if not value:
         return "", "bars"
     shown = verdict_text.amount(value) if key == "bytes" else verdict_text.duration(value)
     width = min(100.0, max(0.5, 100 * value / most)) if most else 0.0
     cut = " class=cut" if value > most else ""
-    told = answer.signed(shown)
-    what = {"bytes": "size", "read_s": "read", "write_s": "write"}[key]
+    what = {"bytes": "size", "read_s": "read", "write_s": "write", "part_s": "pt"}[key]
+    once = " <small>first call</small>" if first else ""
     return (
-        f'<data class={what} value="{value:.6g}"><i class="b"><i{cut} style="width:{width:.3g}%"></i></i>{esc(told)}</data>',
+        f'<data class={what} value="{value:.6g}"><i class="b"><i{cut} style="width:{width:.3g}%"></i></i>{said(shown)}{once}</data>',
         "bars",
     )
 
@@ -127,14 +155,15 @@ def _longest(values: list[float | None]) -> float:
 
 def _kept(group: list[Digest], name: str) -> str:
     """What a codec keeps or changes, and why a use leaves it out."""
-    said = answer.kept_by(group[0], name)
-    lossy = said.startswith("changes")
-    shown = f'<span class="{"lossy" if lossy else "kept"}">{esc(said, 200)}</span>' if said else ""
+    kept = answer.kept_by(group[0], name)
+    lossy = kept.startswith("changes")
+    css = "lossy" if lossy else "typed" if "as another type" in kept else "kept"
+    shown = f'<span class="{css}">{esc(kept, 200)}</span>' if kept else ""
     for found in () if lossy else group:
         why = next((one for one in items(found.verdict.get("excluded")) if one.get("codec") == name), None)
         if why is not None:
             reason = text.one_line(str(why.get("reason") or ""), 160)
-            shown += f'<small class="out u-{found.profile}">left out: {esc(reason, 200)}</small>'
+            shown += f'<small class="out u-{found.profile}">left out: {said(reason, 200)}</small>'
     return shown
 
 
@@ -171,17 +200,17 @@ def _rest(found: Digest, slots: dict[str, int]) -> str:
     if not shared and not any(left):
         return ""
     body: list[list[Cell]] = []
-    for (status, said), names in shared.items():
-        titles = titles_of(names)
+    for (status, why), names in shared.items():
         badge = f'<span class="badge{" warn" if status in _FAILED else ""}">{esc(_STATUS.get(status, status), 40)}</span>'
         listed = " ".join(
-            f'<span class="one" title="{esc(name)}">{esc(titles[name], 100)}</span>' for name in names
+            f'<span class="one" title="{esc(name)}">{esc(found.titles.get(name) or title_of(name), 100)}</span>'
+            for name in names
         )
         body.append(
             [
                 (f'<span class="several">{listed}</span>', "t"),
                 (badge, "t"),
-                (f"<bdi>{esc(said, 300)}</bdi>", "t reason"),
+                (f"<bdi>{said(why, 300)}</bdi>", "t reason"),
             ]
         )
     heads: list[Cell] = [("codec", "t"), ("", "t"), ("why", "t")]

@@ -64,7 +64,7 @@ const views = {};
 const rowsOf = (pick) => Math.max(1, data.rows.filter((r) => r.grid === state.grid && (!pick || pick(r))).length);
 const heightOf = (name, w) => {
   const small = w < 620;
-  if (name === "bandwidth") return small ? 430 : 500;
+  if (name === "bandwidth") return small ? 430 : 520;
   if (name === "pareto") return small ? 720 : 400;
   if (name === "growth") {
     const n = new Set(data.growth.map((g) => g.panel)).size;
@@ -152,6 +152,7 @@ const list = $("#rank");
 const rank = () => {
   if (!list || !views.bandwidth) return;
   const now = views.bandwidth.data("now");
+  const use = D.weights[state.profile] || {};
   const shown = now.filter((d) => d.fits).concat(now.filter((d) => !d.fits)).slice(0, 12);
   const most = Math.max(...shown.filter((d) => d.fits).map((d) => d.c), 0) || Math.max(...shown.map((d) => d.c), 1e-12);
   const before = {};
@@ -164,6 +165,7 @@ const rank = () => {
     [d.cw, d.cv, d.cr, d.cp, d.cs].forEach((c, i) => { parts[i].style.width = (100 * Math.min(1, d.c / most) * c / d.c) + "%"; });
     li.className = d.fits ? "" : "off";
     $(".cost", li).textContent = time(d.c) + (d.fits ? "" : d.ok ? "" : " lossy");
+    $(".pick", li).hidden = d.codec !== use.codec;
     li.title = d.fits ? "" : d.ok ? "left out for " + state.profile : "loses data";
     return li;
   });
@@ -178,9 +180,10 @@ const rank = () => {
     });
   }
   const fit = now.filter((d) => d.fits), say = $("#rank-say");
+  const usual = !state.moved && (state.linked ? state.v === use.v : use.v === null);
   if (fit.length > 1) {
     say.textContent = (state.linked ? "At " + rate(state.v) : "With no link") + ", " + labels[fit[0].codec] + " costs least: " + time(fit[0].c) +
-      "; next " + labels[fit[1].codec] + ", " + time(fit[1].c) + ".";
+      "; next " + labels[fit[1].codec] + ", " + time(fit[1].c) + "." + (usual && use.why && fit[0].codec !== use.codec ? " " + use.why + "." : "");
   } else {
     say.textContent = fit.length ? "Only " + labels[fit[0].codec] + " may be used for " + state.profile + "." : "No codec may be used for " + state.profile + ".";
   }
@@ -197,6 +200,7 @@ const rankItem = (codec) => {
   const li = make("li");
   li.dataset.codec = codec;
   const name = spelled(make("span", "c title k" + slots[codec]), labels[codec]);
+  name.append(" ", make("small", "pick", "recommended"));
   const bars = make("span", "bars");
   bars.setAttribute("aria-hidden", "true");
   ["p-w", "p-v", "p-r", "p-n", "p-s"].forEach((p) => bars.appendChild(make("i", p)));

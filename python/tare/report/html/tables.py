@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tare.measure.verdict.text import came_back
 from tare.measure.worker.peak_memory import copies
 from tare.report import text, words
 from tare.report.charts import bases, basis_of, link_of, orders
 from tare.report.digest import Digest, Grid, Row, Times, mapping, number
-from tare.report.html.markup import Cell, esc, key, named, scroll_table
+from tare.report.html.markup import Cell, esc, key, named, said, scroll_table
+from tare.report.precision import is_least, seldom
 
 __all__ = ["comparison", "data_table"]
 
@@ -29,7 +31,7 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
         ("copies", ""),
     ]
     timed = [row for row in grid.rows if row.timed]
-    full = [_measured(row, slots) for row in timed]
+    full = [_measured(found, grid, row, slots) for row in timed]
     # Columns that no row fills are left out: imported and interrupted records have fewer.
     keep = [i for i in range(len(heads)) if i < 3 or any(cells[i][0] not in ("", "-") for cells in full)]
     places = orders(found, grid)
@@ -51,39 +53,46 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
     )
 
 
-def _measured(row: Row, slots: dict[str, int]) -> list[Cell]:
-    name = named(row.codec, slots.get(row.codec, 99))
+def _measured(found: Digest, grid: Grid, row: Row, slots: dict[str, int]) -> list[Cell]:
+    name = named(row.codec, slots.get(row.codec, 99), found.titles[row.codec])
+    write, read = (seldom(row, op) for op in grid.ops)
     return [
         (name + (f" <small>{esc(row.delivery)}</small>" if row.delivery else ""), "t"),
         (_kept(row), "t"),
         (esc(text.size(row.bytes)), ""),
         (esc(text.percent(row.size_share)), "soft"),
-        (_time(row.write), ""),
-        (_time(row.read), ""),
-        (_time(row.total), ""),
-        (esc(text.duration(row.published.t_ns)), ""),
+        (_time(row.write, write), ""),
+        (_time(row.read, read), ""),
+        (_time(row.total, write or read, told=False), ""),
+        (said(text.duration(row.published.t_ns)), ""),
         (esc(text.memory(row.peak_bytes)) if row.peak_bytes is not None else "", ""),
         ("" if row.copies is None else f"{row.copies:.1f}", "soft"),
     ]
 
 
-def _time(times: Times) -> str:
-    shown = text.interval(times.t_ns, times.lo_ns, times.hi_ns)
-    return esc(shown) + ("*" if times.contended else "")
+def _time(times: Times, few: str, *, told: bool = True) -> str:
+    """A time with its interval, or with the number of its samples where those are too few for one."""
+    lo, hi = (None, None) if few else (times.lo_ns, times.hi_ns)
+    shown = said(text.interval(times.t_ns, lo, hi)) + ("*" if times.contended else "")
+    return f'{shown} <small class="few">{esc(few)}</small>' if few and told and times.t_ns else shown
 
 
 def _kept(row: Row) -> str:
+    """How many columns or paths came back, and what did not, in the words that stand beside the bars."""
+    changed = came_back(row.case)
     if row.status == "lossy":
-        return (
-            f'<span class="badge bad">lossy</span> {esc(row.kept)}'
-            f'<small class="lost">{esc(words.losses(row, 2))}</small>'
-        )
-    return f'<span class="badge good">{esc(row.kept)}</span>' if row.kept else ""
+        lost = text.one_line(changed, 200).removeprefix("changes ")
+        return f'<span class="badge bad">lossy</span><small class="lost">{esc(lost)}</small>'
+    badge = f'<span class="badge good">{esc(row.kept)}</span>' if row.kept else ""
+    if not changed.endswith("as another type"):
+        return badge
+    typed = text.one_line(changed, 200).removeprefix("keeps every value, ")
+    return f'{badge}<small class="lost">{esc(typed)}</small>'
 
 
 def _notes(grid: Grid) -> str:
     """What the marks of a grid mean, and its flags with the codecs that carry them."""
-    notes = [esc(line, 400) for line in words.flag_lines(list(grid.rows), 8)]
+    notes = [said(line, 400) for line in words.flag_lines(list(grid.rows), 8)]
     if any(row.timed and (row.write.contended or row.read.contended) for row in grid.rows):
         notes.insert(0, "* contended: wall time ran away from CPU time")
     if any(row.timed and row.superlinear for row in grid.rows):
@@ -108,8 +117,8 @@ def data_table(
     return makers[chart](found, data, slots)
 
 
-def _named(name: Any, slots: dict[str, int]) -> Cell:
-    return key(str(name), slots.get(str(name), 99)), ""
+def _named(found: Digest, name: Any, slots: dict[str, int]) -> Cell:
+    return key(str(name), slots.get(str(name), 99), found.titles.get(str(name), "")), ""
 
 
 def _bandwidth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
@@ -126,10 +135,10 @@ def _bandwidth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict
     best = {v: min((cost(one, v) for one in allowed), default=0.0) for v in speeds}
     body = []
     for one in sorted(rows, key=lambda one: cost(one, 1e8)):
-        cells: list[Cell] = [_named(one["codec"], slots)]
+        cells: list[Cell] = [_named(found, one["codec"], slots)]
         for v in speeds:
             c = cost(one, v)
-            cells.append((esc(text.duration(c * 1e9)), "best" if one in allowed and c <= best[v] else ""))
+            cells.append((said(text.duration(c * 1e9)), "best" if one in allowed and c <= best[v] else ""))
         note = "" if one in allowed else "lossy" if not one["ok"] else f"not for {found.profile}"
         body.append([*cells, (esc(note), "t")])
     heads: list[Cell] = [
@@ -159,11 +168,11 @@ def _uses(n: float, noun: str) -> str:
 def _pareto(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     body = [
         [
-            _named(one["codec"], slots),
+            _named(found, one["codec"], slots),
             (esc(found.grids[one["grid"]].title), "t"),
             (esc(text.size(one["B"])), ""),
-            (esc(text.duration(one["w"])), ""),
-            (esc(text.duration(one["r"])), ""),
+            (said(text.duration(one["w"])), ""),
+            (said(text.duration(one["r"])), ""),
             ("on the front" if one["front"] else "loses data" if one["lossy"] else "", "t"),
         ]
         for one in data["rows"]
@@ -187,7 +196,7 @@ def _growth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
         )
         if k is None and not entry.get("points"):
             continue
-        name, css = _named(entry.get("codec"), slots)
+        name, css = _named(found, entry.get("codec"), slots)
         way = str(entry.get("delivery") or "whole")
         body.append(
             [
@@ -197,8 +206,8 @@ def _growth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
                 ("" if k is None else f"{k:.2f}", ""),
                 (esc(text.edges(number(entry.get("k_lo")), number(entry.get("k_hi")))), "soft"),
                 ("steeper than the data" if entry.get("superlinear") else "", "t"),
-                (esc(predicted), ""),
-                (esc(text.one_line((end or {}).get("reason") or "", 120)), "t"),
+                (said(predicted), ""),
+                (said(text.one_line((end or {}).get("reason") or "", 120)), "t"),
             ]
         )
     del data
@@ -221,9 +230,12 @@ def _growth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
 def _times(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     body = [
         [
-            _named(one["codec"], slots),
+            _named(found, one["codec"], slots),
             (esc(found.grids[one["grid"]].title), "t"),
-            *((esc(text.duration(one[name])), "") for name in ("w", "wl", "wh", "wf", "r", "rl", "rh", "rf")),
+            *(
+                (said(text.duration(one[name])), "")
+                for name in ("w", "wl", "wh", "wf", "r", "rl", "rh", "rf")
+            ),
         ]
         for one in data["rows"]
     ]
@@ -232,19 +244,20 @@ def _times(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str
         ("on", "t"),
         *((name, "") for name in ("write", "from", "to", "floor", "read", "from", "to", "floor")),
     ]
-    return scroll_table("Write and read with 95 % intervals", heads, body)
+    of = "the way to their median" if is_least(found) else "95 % intervals"
+    return scroll_table(f"Write and read with {of}", heads, body)
 
 
 def _memory(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     def times(peak: float | None, whole: float | None) -> str:
         if not peak or whole is None:
             return ""
-        found = copies(peak, whole)
-        return "too small to tell" if found is None else f"{found:.1f}"
+        n = copies(peak, whole)
+        return "too small to tell" if n is None else f"{n:.1f}"
 
     body = [
         [
-            _named(one["codec"], slots),
+            _named(found, one["codec"], slots),
             (esc(found.grids[one["grid"]].title), "t"),
             (esc(text.memory(one["mw"])), ""),
             (times(one["mw"], one["B"]), ""),
@@ -260,11 +273,11 @@ def _memory(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
         ("codec", "t"),
         ("on", "t"),
         ("write peak", ""),
-        ("x encoded", ""),
-        ("x in memory", ""),
+        ("\xd7 encoded", ""),
+        ("\xd7 in memory", ""),
         ("read peak", ""),
-        ("x encoded", ""),
-        ("x in memory", ""),
+        ("\xd7 encoded", ""),
+        ("\xd7 in memory", ""),
     ]
     return scroll_table("Peak memory", heads, body)
 
@@ -273,7 +286,7 @@ def _sample_summary(found: Digest, data: dict[str, list[dict[str, Any]]], slots:
     body = []
     for grid in found.grids:
         for row in (row for row in grid.rows if row.timed):
-            cells: list[Cell] = [_named(row.codec, slots), (esc(grid.title), "t")]
+            cells: list[Cell] = [_named(found, row.codec, slots), (esc(grid.title), "t")]
             for op in grid.ops:
                 columns = [
                     mapping(mapping(launch.get("samples")).get(op))
