@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tare.cli.grouping import GroupedCommand
+from tare.cli.outcome import any_failed, unmeasured
 from tare.cli.types import Seconds
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # An overrun below both is not worth a line: seconds, and a share of the time limit.
 _LATE_S = 1.0
 _LATE = 0.05
-# As many reasons of cases are told where none was measured.
-_CAUSES = 3
 # Parameters as `tare measure --help` shows them.
 _GROUPS = {
     "Everyday": (
@@ -224,42 +223,6 @@ def command(data: str | None, **options: Any) -> int:
         click.echo(f"tare: {why}", err=True)
         return 1
     return 1 if options["strict"] and any_failed(result.record["cases"]) else 0
-
-
-def any_failed(cases: list[dict[str, Any]]) -> bool:
-    """Whether a case failed or lost data; one that time did not suffice for did neither.
-
-    >>> any_failed([{"status": "ok"}, {"status": "pending"}, {"status": "n/a"}])
-    False
-    >>> any_failed([{"status": "ok"}, {"status": "lossy"}])
-    True
-    """
-    return any(case["status"] not in ("ok", "screened", "n/a", "pending") for case in cases)
-
-
-def unmeasured(record: dict[str, Any]) -> str:
-    """That no case was measured at all, and why, as that each codec refuses the data; empty if one was, or failed otherwise.
-
-    >>> unmeasured({"cases": [{"status": "n/a", "reason": "holds tables"}, {"status": "pending", "reason": "no time"}]})
-    'nothing was measured: holds tables; no time'
-    >>> unmeasured({"cases": [{"status": "pending", "reason": "no time"}, {"status": "error", "reason": "died"}]})
-    ''
-    >>> unmeasured({"cases": [{"status": "refused", "reason": "encode: it is complex"}]})
-    'nothing was measured: refused: encode: it is complex'
-    """
-    from tare.cli.lines import clean
-
-    cases = record["cases"]
-    if any(
-        case["status"] not in ("pending", "n/a", "refused") or case.get("bytes") is not None for case in cases
-    ):
-        return ""
-    why = dict.fromkeys(
-        "refused: " * (case["status"] == "refused") + clean(case.get("reason") or case["status"], 200)
-        for case in sorted(cases, key=lambda case: case["status"] != "refused")
-    )
-    more = f"; and {len(why) - _CAUSES} more reasons" if len(why) > _CAUSES else ""
-    return f"nothing was measured: {'; '.join(list(why)[:_CAUSES]) or 'there was no case'}{more}"
 
 
 def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Result:

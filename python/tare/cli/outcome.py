@@ -1,0 +1,46 @@
+"""How `tare measure` ends: whether anything was measured, and whether a codec failed or lost data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tare.cli.lines import clean
+
+__all__ = ["any_failed", "unmeasured"]
+
+# Reasons of cases that are named where none was measured.
+_CAUSES = 3
+
+
+def any_failed(cases: list[dict[str, Any]]) -> bool:
+    """Whether a case failed or lost data; one that time did not suffice for did neither.
+
+    >>> any_failed([{"status": "ok"}, {"status": "pending"}, {"status": "n/a"}])
+    False
+    >>> any_failed([{"status": "ok"}, {"status": "lossy"}])
+    True
+    """
+    return any(case["status"] not in ("ok", "screened", "n/a", "pending") for case in cases)
+
+
+def unmeasured(record: dict[str, Any]) -> str:
+    """That no case was measured at all, and why, as that each codec refuses the data; empty if one was, or failed otherwise.
+
+    >>> unmeasured({"cases": [{"status": "n/a", "reason": "holds tables"}, {"status": "pending", "reason": "no time"}]})
+    'nothing was measured: holds tables; no time'
+    >>> unmeasured({"cases": [{"status": "pending", "reason": "no time"}, {"status": "error", "reason": "died"}]})
+    ''
+    >>> unmeasured({"cases": [{"status": "refused", "reason": "encode: it is complex"}]})
+    'nothing was measured: refused: encode: it is complex'
+    """
+    cases = record["cases"]
+    if any(
+        case["status"] not in ("pending", "n/a", "refused") or case.get("bytes") is not None for case in cases
+    ):
+        return ""
+    why = dict.fromkeys(
+        "refused: " * (case["status"] == "refused") + clean(case.get("reason") or case["status"], 200)
+        for case in sorted(cases, key=lambda case: case["status"] != "refused")
+    )
+    more = f"; and {len(why) - _CAUSES} more reasons" if len(why) > _CAUSES else ""
+    return f"nothing was measured: {'; '.join(list(why)[:_CAUSES]) or 'there was no case'}{more}"
