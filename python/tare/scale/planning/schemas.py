@@ -89,9 +89,10 @@ def layout_of_csv(path: str) -> dict[str, str | int] | None:
             start = file.read(_HEADER_BYTES)
     except (csvstream.Undecided, TareError):
         return None  # read whole: it is settled there, or the row and the byte are named
-    skipped = len(source.skipped)
-    header = skipped + first_row(start[skipped:])
-    if found.unsure or not found.types or not start[skipped:header].strip() or header == len(start):
+    header = first_row(start)
+    if found.unsure or not found.types or not start[:header].strip() or header == len(start):
+        return None
+    if source.skipped:  # a part has no place for the note on comment lines, nor for their loss
         return None
     if not start[:header].endswith(
         b"\n"
