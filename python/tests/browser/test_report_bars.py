@@ -71,3 +71,18 @@ def test_no_text_is_smaller_than_14_pixels(visit, width):
     chrome = visit("table", width=width)
     chrome.execute_script("document.querySelectorAll('details').forEach(e => { e.open = true; })")
     assert {} == chrome.execute_script(SMALL)
+
+
+def test_the_recommended_codec_is_told_in_words_of_the_use_that_is_shown(visit):
+    """The first row and no other says so, and another row once another use is chosen."""
+    page = visit("table")
+    told = """return [...document.querySelectorAll('.rank-table tbody tr')].filter((tr) => tr.offsetParent)
+        .map((tr, i) => [i, tr.dataset.codec, [...tr.querySelectorAll('.pick')].some((e) => e.offsetParent)])
+        .filter((row) => row[2])"""
+    seen = set()
+    for use in ("keep", "cache", "archive"):
+        page.execute_script(f"document.querySelector('#p-{use}').click()")
+        ((place, codec, _),) = page.execute_script(told)
+        assert place == 0
+        seen.add(codec)
+    assert len(seen) > 1

@@ -109,9 +109,11 @@ def breakable(name: object, limit: int = 200) -> str:
 
     >>> breakable("arrow:pyarrow,compression=zstd@file")
     'arrow:<wbr>pyarrow,<wbr>compression=zstd<wbr>@file'
+    >>> breakable("json:orjson+zstd:3")
+    'json:<wbr>orjson<wbr>+zstd:3'
     """
     # Escaped text holds none of these four but those of the id itself.
-    return re.sub(r"(?<=[:,])(?=.)|(?<=.)(?=[+@])", "<wbr>", esc(name, limit))
+    return re.sub(r"(?<=[:,])(?=\D)|(?<=.)(?=[+@])", "<wbr>", esc(name, limit))
 
 
 def scroll_table(
