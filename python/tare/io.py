@@ -464,7 +464,7 @@ def _advising(data: Dataset, codec: Codec) -> Iterator[None]:
             and "document" not in codec.format.kinds
             and not _is_rows_alone(data.value)
         ):
-            said = f"{codec.format_id} holds tables, and this is none: {said}"
+            said = f"{codec.format_id} stores tables, and this document is not one: {said}"
         text = f"{printable(data.name)}: {said}{where}. Nothing was written. {advice}"
         raise type(error)(text, format=error.format, path=path) from error
 

@@ -337,9 +337,12 @@ def _values(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
 
 def _columns_of(records: list[Any]) -> dict[str, list[Any]]:
     names: dict[str, None] = {}
-    for row in records:
+    for number, row in enumerate(records, 1):
         if not isinstance(row, dict):
-            raise Unsupported(f"a row of a table is a dict, not of type {type(row).__name__}")
+            kind = type(row).__name__
+            raise Unsupported(
+                f"item {number:,} is of type {kind}, and each row of a table is an object (dict)"
+            )
         names.update(dict.fromkeys(row))
     _hold_names(names)
     return {name: [row.get(name) for row in records] for name in names}

@@ -292,16 +292,20 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
 
 
 def _records(source: Source) -> Iterator[list[dict[str, Any]]]:
-    at = 0
+    at, before = 0, 0
     for block in _whole(source, lambda data: data.rfind(b"\n") + 1):
         rows = documents.parse_lines(source, encodings.to_utf8(source, block, None))
         odd = next((k for k, row in enumerate(rows) if not isinstance(row, dict)), None)
         if odd is not None:
+            lines = block.split(b"\n")
+            place = [place for place, line in enumerate(lines) if line.strip()][odd]
             raise source.error(
-                Malformed, f"the value of a line from byte {at:,} on is no object, so it is no row of a table",
-                offset=at, advice="Convert it to a document format instead.",
-            )  # fmt: skip
-        at += len(block)
+                Malformed,
+                f"line {before + place + 1:,} is of type {type(rows[odd]).__name__}, and each row of a table is an object",
+                offset=at + sum(len(line) + 1 for line in lines[:place]),
+                advice="Convert it to a document format instead.",
+            )
+        at, before = at + len(block), before + block.count(b"\n")
         if rows:
             yield rows
 

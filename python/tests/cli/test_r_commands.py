@@ -232,7 +232,7 @@ def test_what_is_no_table_says_so_once(tmp_path):
     r.write([1, 2], tmp_path / "in" / "v.rds")
     code, _, err = run("convert", "in", "out", "--to", "parquet", cwd=tmp_path)
     assert 1 == code
-    assert "      in/v.rds: parquet holds tables, and this is none" in err
+    assert "      in/v.rds: parquet stores tables, and this document is not one" in err
 
 
 def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):

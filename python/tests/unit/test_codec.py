@@ -142,7 +142,9 @@ def test_rows_go_into_table_formats() -> None:
     assert rows == back.to_pylist()
     with pytest.raises(Unsupported, match="not a table"):
         encode("text", "parquet:pyarrow")
-    with pytest.raises(Unsupported, match="a row of a table is a dict"):
+    with pytest.raises(
+        Unsupported, match=r"item 1 is of type int, and each row of a table is an object \(dict\)"
+    ):
         encode([1, 2], "parquet:pyarrow")
 
 

@@ -17,8 +17,10 @@ import pytest
 import tare
 from tare import compress
 from tare import io as tare_io
+from tare.converting import batches
+from tare.datasets.source import find
 from tare.datasets.synthpop import synthpop
-from tare.errors import DecodeError, EncodeError, Malformed, NotTrusted, UsageError
+from tare.errors import DecodeError, EncodeError, Malformed, NotTrusted, Unsupported, UsageError
 
 PEOPLE = synthpop(400)
 
@@ -367,3 +369,14 @@ def test_what_appeared_in_the_meantime_stays(tmp_path, monkeypatch, links):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.csv"]
     out.unlink()
     assert tare.convert(tmp_path / "in.parquet", out, overwrite=False).rows == 1000
+
+
+def test_a_line_that_is_no_row_is_named(tmp_path):
+    """By its number and byte, read at once and batch by batch."""
+    path = tmp_path / "a.ndjson"
+    path.write_text('{"a": 1}\n\n{"a": 2}\n[3]\n"x"\n')
+    with pytest.raises(Unsupported, match=r"item 3 is of type list, and each row of a table is an object"):
+        tare.convert(path, tmp_path / "a.parquet")
+    source = find(path)
+    with pytest.raises(Malformed, match=r"line 4 is of type list, .*, at byte 19\."):
+        batches.reader(source)
