@@ -142,9 +142,7 @@ def _against(found: Digest, one: dict[str, Any]) -> str:
     if have.get("format") and not message:
         if one.get("codec") == have.get("codec"):
             return "the format you have"
-        name = (
-            f"{'compressed ' * bool(have.get('compressed'))}{verdict_text.format_name(str(have['format']))}"
-        )
+        name = f"{'compressed ' * bool(have.get('compressed'))}{verdict_text.source_name(have)}"
         said = verdict_text.against(one, have, ("write", "read"))
         return f"{said} than the {name} you have" if said else ""
     if usual and usual.get("codec") != one.get("codec"):
