@@ -34,7 +34,7 @@ STANDARD_INPUT = "standard input"
 # As many codecs are drawn unless all are asked for.
 _ROWS = 8
 _NAME, _LEAST_NAME = 34, 20
-_RATIO = re.compile(r"(?<=\d)x(?= )")
+_RATIO = re.compile(r"(?<=\d)x(?= |$)")
 _MICRO = re.compile(r"(?<=[\d,]) us\b")
 # From so many columns on, labels are said in full.
 _ROOMY = 100
@@ -257,13 +257,19 @@ def signed(said: str) -> str:
 
 
 def ranked(found: Digest) -> list[str]:
-    """The measured codecs: by cost, those that qualify first."""
+    """The measured codecs: the recommended one, then by cost, those that qualify first."""
     figures, costs = mapping(found.verdict.get("figures")), mapping(found.verdict.get("cost_s"))
     timed = {row.codec for grid in found.grids for row in grid.rows if row.status in TIMED}
 
-    def order(codec: str) -> tuple[bool, float]:
+    best = found.verdict.get("codec")
+
+    def order(codec: str) -> tuple[bool, bool, float]:
         cost = items(costs.get(codec))
-        return not cost, (number(cost[0]) if cost else number(figures[codec].get("read_s"))) or 0.0
+        return (
+            codec != best,
+            not cost,
+            (number(cost[0]) if cost else number(figures[codec].get("read_s"))) or 0.0,
+        )
 
     return sorted((codec for codec in figures if codec in timed), key=order)
 
