@@ -164,6 +164,23 @@ def test_a_busy_machine_matters_only_where_a_rival_may_be_quicker_without_it():
     }
 
 
+def test_a_run_that_ended_between_writing_and_reading_has_an_answer():
+    """A codec was written in one round and read in the next: the least of each is added."""
+    pair = (Planted("quick:one", 50, 50, 0.5, flags=FLAT), Planted("other:one", 75, 75, 0.5, flags=FLAT))
+    record = synthetic_record(
+        "table", planted=(BASE, *pair), media=("memory",), growth=False, derived=False, launches=1, **QUIET
+    )
+    record["method"] = 2
+    for case in record["cases"]:
+        for launch in case["launches"] if case["labels"]["codec"] == "quick:one" else ():
+            read = launch["samples"]["decode"]
+            read["round"] = [1000 + number for number in read["round"]]
+    evidence = gather(record)
+    verdict = recommend(record, profile="archive", gb_seconds=0, link="1000GB", evidence=evidence)
+    assert verdict["codec"] == "quick:one"
+    assert verdict["cost_s"]["quick:one"][0] == pytest.approx(0.1, rel=0.05)
+
+
 def late(record, codec):
     """Make the time end before a codec is reached."""
     for case in record["cases"]:

@@ -223,7 +223,7 @@ def _group(
     least = least and not any(
         op == SPAN for case in cases for launch in case["launches"] for op in launch["samples"]
     )
-    _place(group, series_of(cases, bases, least=least))
+    _place(group, series_of(cases, bases, least=least), least=least)
     everything = list(group.figures.values())
     if not everything:
         return group
@@ -244,7 +244,7 @@ def _group(
     return group
 
 
-def _place(group: Group, series: Mapping[tuple[str, str], Any]) -> None:
+def _place(group: Group, series: Mapping[tuple[str, str], Any], *, least: bool) -> None:
     """Lay the series on one grid and add the totals."""
     names = list(series)
     if not names:
@@ -255,13 +255,16 @@ def _place(group: Group, series: Mapping[tuple[str, str], Any]) -> None:
     for i, (key, op) in enumerate(names):
         group.figures[key, op] = Figure(key, op, logs[i], **series[key, op][1])
     for case in group.cases:
-        total = _total(case["key"], group.figures) or _only(case, group.figures)
+        total = _total(case["key"], group.figures, least=least) or _only(case, group.figures)
         if total is not None:
             group.figures[case["key"], TOTAL] = total
 
 
-def _total(key: str, figures: Mapping[tuple[str, str], Figure]) -> Figure | None:
-    """Write + read where one follows the other; the span where both ends work at once. Never the larger of two."""
+def _total(key: str, figures: Mapping[tuple[str, str], Figure], *, least: bool) -> Figure | None:
+    """Write + read where one follows the other; the span where both ends work at once. Never the larger of two.
+
+    Where the time ended between the two, they have no round in common: of the rounds of one process the least of each is added.
+    """
     span = figures.get((key, SPAN))
     if span is not None:
         return replace(span, op=TOTAL)
@@ -270,6 +273,8 @@ def _total(key: str, figures: Mapping[tuple[str, str], Figure]) -> Figure | None
         if a is None or b is None:
             continue
         logs = np.log(np.exp(a.logs) + np.exp(b.logs))
+        if least and np.isnan(logs).all() and not np.isnan(b.logs).all():
+            logs = np.log(np.exp(a.logs) + np.exp(np.nanmin(b.logs)))
         if np.isnan(logs).all():
             return None
 
