@@ -7,6 +7,7 @@ from typing import Any
 from tare.report import exchanging, text, words
 from tare.report.digest import Digest, Grid, Row, Times
 from tare.report.layout import Line, cut, isolated, middle, pad, wrap
+from tare.report.precision import seldom
 
 __all__ = ["exchange_lines", "lines_of"]
 
@@ -107,12 +108,12 @@ class _Scale:
         times = [side.t_ns for row in grid.rows if row.timed for side in (row.write, row.read) if side.t_ns]
         self.name, self.ns = text.unit_for(times)
 
-    def cell(self, times: Times) -> str:
+    def cell(self, times: Times, *, few: bool = False) -> str:
         if times.t_ns is None:
             return "-"
         if not 0.005 <= times.t_ns / self.ns < 20_000:
             return text.duration(times.t_ns)
-        lo, hi = times.lo_ns, times.hi_ns
+        lo, hi = (None, None) if few else (times.lo_ns, times.hi_ns)
         value = text.spread(times.t_ns / self.ns, lo and lo / self.ns, hi and hi / self.ns)
         return value + ("*" if times.contended else "")
 
@@ -122,7 +123,9 @@ def _columns(
 ) -> tuple[list[tuple[Row, list[str]]], list[int], list[int]]:
     """The cells of each row with times, the columns that some row fills, and their widths."""
     joint = bool(found.imported) or grid.ops[0] == "send"
-    measured = [(row, _cells(row, scale, found, joint=joint, ends=ends)) for row in grid.rows if row.timed]
+    measured = [
+        (row, _cells(row, grid, scale, found, joint=joint, ends=ends)) for row in grid.rows if row.timed
+    ]
     # An imported or interrupted record has fewer.
     keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
     widths = [
@@ -219,14 +222,18 @@ def _joint(grid: Grid) -> str:
     return "span" if grid.ops[0] == "send" else "sum"
 
 
-def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool, ends: bool) -> list[str]:
+def _cells(row: Row, grid: Grid, scale: _Scale, found: Digest, *, joint: bool, ends: bool) -> list[str]:
+    write, read = (
+        scale.cell(times, few=bool(seldom(row, op)))
+        for times, op in zip((row.write, row.read), grid.ops, strict=True)
+    )
     peak = text.memory(row.peak_bytes) if row.peak_bytes is not None else "-"
     tilde = "~" if row.provisional else ""
     return [
         text.size(row.bytes),
         "-" if row.size_share is None else f"{row.size_share * 100:.0f}",
-        scale.cell(row.write),
-        scale.cell(row.read),
+        write,
+        read,
         scale.cell(row.total) if joint else "",
         scale.cell(row.published),
         "-" if row.total.ratio is None else tilde + text.ratio(row.total.ratio),

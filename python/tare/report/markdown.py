@@ -7,6 +7,7 @@ from typing import Any
 
 from tare.report import exchanging, text, words
 from tare.report.digest import Digest, Grid, Row, Times, digest
+from tare.report.precision import seldom
 
 __all__ = ["render"]
 
@@ -90,7 +91,8 @@ def _table(found: Digest, grid: Grid) -> str:
         heads.insert(-5, "full size")
     lines = [_line(heads), _line(["---"] + ["---:"] * (len(heads) - 2) + ["---"])]
     lines += [
-        _line(_figures(found, row, joint) if row.timed else _reason(row, len(heads))) for row in grid.rows
+        _line(_figures(found, row, grid, joint) if row.timed else _reason(row, len(heads)))
+        for row in grid.rows
     ]
     return "\n".join(lines)
 
@@ -114,18 +116,19 @@ def _line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _time(times: Times) -> str:
-    return text.interval(times.t_ns, times.lo_ns, times.hi_ns)
+def _time(times: Times, *, few: bool = False) -> str:
+    lo_ns, hi_ns = (None, None) if few else (times.lo_ns, times.hi_ns)
+    return text.interval(times.t_ns, lo_ns, hi_ns)
 
 
-def _figures(found: Digest, row: Row, joint: bool) -> list[str]:
+def _figures(found: Digest, row: Row, grid: Grid, joint: bool) -> list[str]:
     lossy = "**lossy** " if row.status == "lossy" else ""
     cells = [
         _code(row.codec) + (f" {_md(row.delivery)}" if row.delivery else ""),
         text.size(row.bytes),
         "" if row.size_share is None else f"{row.size_share * 100:.0f}",
-        _time(row.write),
-        _time(row.read),
+        _time(row.write, few=bool(seldom(row, grid.ops[0]))),
+        _time(row.read, few=bool(seldom(row, grid.ops[1]))),
         text.ratio(row.total.ratio) + (" (provisional)" if row.provisional else ""),
         row.total.letters,
         "" if row.peak_bytes is None else text.memory(row.peak_bytes),
