@@ -484,7 +484,7 @@ def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict
         if data.kind == "table"
         else _document_changes(data.value, back)
     )
-    return _allowed(found, codec, job)
+    return _allowed([*changes.non_finite_losses(codec, back, data.kind), *found], codec, job)
 
 
 def _allowed(found: list[dict[str, Any]], codec: Codec, job: _Job) -> list[dict[str, Any]]:
@@ -499,8 +499,8 @@ def _allowed(found: list[dict[str, Any]], codec: Codec, job: _Job) -> list[dict[
         row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
         more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
         raise EncodeError(
-            f"{codec}: {changes.subject(first)} would change: {first['from']} comes back as "
-            f"{first['to']}{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
+            f"{codec}: {changes.subject(first)} would change: {first['from']} {changes.becomes(first)}"
+            f"{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
             format=codec.format_id,
             path=first["path"],
         )

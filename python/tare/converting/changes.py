@@ -8,6 +8,7 @@ from tare import kinds
 from tare.converting import objects
 from tare.datasets.source import printable
 from tare.errors import EncodeError
+from tare.fidelity.non_finite import NOT_JSON, non_finite_changes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,7 +16,15 @@ if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.fidelity.comparison import Comparison
 
-__all__ = ["document_changes", "has_arrows_types", "subject", "table_changes", "type_losses"]
+__all__ = [
+    "becomes",
+    "document_changes",
+    "has_arrows_types",
+    "non_finite_losses",
+    "subject",
+    "table_changes",
+    "type_losses",
+]
 
 _MOST = 20
 _HAVE_ARROWS_TYPES = ("arrow", "parquet")
@@ -125,6 +134,15 @@ def subject(change: dict[str, Any]) -> str:
     return printable(change["path"]) or "the data"
 
 
+def becomes(change: dict[str, Any]) -> str:
+    """Returns what a message says that a value becomes.
+
+    >>> becomes({"to": "null"}), becomes({"to": "text that is not JSON"})
+    ('comes back as null', 'is written as text that is not JSON')
+    """
+    return f"{'is written' if change['to'] == NOT_JSON else 'comes back'} as {change['to']}"
+
+
 def document_changes(before: Any, back: Any) -> list[dict[str, Any]]:
     """Values that came back as another type or value, at most twenty, by path.
 
@@ -134,6 +152,24 @@ def document_changes(before: Any, back: Any) -> list[dict[str, Any]]:
     from tare.fidelity.values import compare_values
 
     return _told(compare_values(before, back, limit=_MOST))
+
+
+def non_finite_losses(codec: Codec, back: Any, kind: str) -> list[dict[str, Any]]:
+    """Returns NaN and infinities that were written as text that is not JSON.
+
+    Args:
+        codec: The codec that wrote.
+        back: What a reader gives that knows such words.
+        kind: ``document`` or ``table``.
+
+    >>> from tare.codec import Codec
+    >>> non_finite_losses(Codec.parse("json:stdlib"), {"x": float("nan")}, "document")
+    [{'path': 'x', 'verdict': 'lossy', 'from': 'NaN', 'to': 'text that is not JSON', 'count': 1}]
+    """
+    from tare.fidelity.comparison import Comparison
+
+    found = non_finite_changes(codec.format_id, back, kind=kind)
+    return _told(Comparison("lossy", 0, 0, tuple(found[:_MOST])))
 
 
 def _without_own(table: pa.Table) -> pa.Table:

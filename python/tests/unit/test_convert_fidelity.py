@@ -229,3 +229,20 @@ def test_levels_are_the_same_whatever_the_width_of_their_offsets():
             found = compare(one, other, kind="table")
             assert [change.path for change in found.changes] == ([] if one is other else ["o"])
             assert found.verdict == ("same" if one is other else "type")
+
+
+@pytest.mark.parametrize("codec", ["json:stdlib", "ndjson:stdlib"])
+def test_a_number_that_json_does_not_have_is_a_loss(codec, tmp_path):
+    """A library that writes the word NaN reads it back, other readers do not."""
+    table = pa.table({"i": [1, 2], "d": [0.5, float("nan")], "word": ["NaN", "Infinity"]})
+    with pytest.raises(EncodeError, match="d would change: NaN is written as text that is not JSON"):
+        tare.convert(table, tmp_path / "x.out", codec=codec)
+    done = tare.convert(table, tmp_path / "x.out", codec=codec, allow_loss=True)
+    assert [(one["path"], one["verdict"], one["count"]) for one in done.changes] == [("d", "lossy", 1)]
+
+
+def test_words_in_text_are_no_numbers(tmp_path):
+    """Only numbers count, wherever they lie."""
+    assert not tare.convert(pa.table({"w": ["NaN"]}), tmp_path / "x.json").changes
+    with pytest.raises(EncodeError, match="Infinity is written as"):
+        tare.convert(pa.table({"l": [[1.0], [float("inf")]]}), tmp_path / "y.json")

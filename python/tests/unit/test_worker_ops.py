@@ -314,3 +314,17 @@ def test_objects_alone_are_no_json_text(worker, documents):
 def error_after_load(worker: Worker, path: Path, **fields: Any) -> WorkerError:
     ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
     return error_of(worker, "prepare", **fields)
+
+
+@pytest.mark.parametrize("codec", ["json:stdlib", "json:stdlib+zstd:3", "json:ujson", "json:rapidjson"])
+def test_text_with_nan_is_not_json(worker, codec, tmp_path):
+    """What the library alone reads back is lost to all other readers."""
+    if (name := codec.partition("+")[0].partition(":")[2]) != "stdlib":
+        need_module(name)
+    path = tmp_path / "nan.json"
+    path.write_text('{"x": [NaN, 1.0], "y": "NaN"}', encoding="utf-8")
+    ask(worker, "load", path=str(path), **{"as": "json"})
+    ask(worker, "prepare", codec=codec)
+    found = ask(worker, "verify")
+    assert (found["verdict"], [one["path"] for one in found["changes"]]) == ("lossy", ["x[*]"])
+    assert found["changes"][0]["out"] == "text that is not JSON"

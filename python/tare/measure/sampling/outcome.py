@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tare.fidelity.non_finite import NOT_JSON
+
 if TYPE_CHECKING:
     from tare.errors import WorkerError
     from tare.measure.session import Part
@@ -45,7 +47,10 @@ def judge_verify(case: dict[str, Any], verify: dict[str, Any], part: Part) -> No
         where = f" at {first['path']}" if first.get("path") else ""
         case["status"] = "lossy"
         told = f"; its worker said {verify['told']}" if "told" in verify else ""
-        case["reason"] = f"changed silently{where}{told}"
+        if first.get("out") == NOT_JSON:
+            case["reason"] = f"writes {first.get('in')}{where} as {NOT_JSON}{told}"
+        else:
+            case["reason"] = f"changed silently{where}{told}"
 
 
 def _is_column(change: dict[str, Any], part: Part) -> bool:

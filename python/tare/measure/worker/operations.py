@@ -150,6 +150,7 @@ class Ops:
 
     def op_verify(self, request: dict[str, Any]) -> dict[str, Any]:
         """Compare the last value that came back with the one that was loaded."""
+        from tare.fidelity.non_finite import add_non_finite
         from tare.measure.fidelity.run_probes import compare
 
         ready = self.codec(request)
@@ -167,9 +168,11 @@ class Ops:
         with phase("verify"):
             if ready.order == "lexical" and self.data_kind == "document":
                 wanted = sorted_names(wanted)
-            found: dict[str, Any] = compare(wanted, ready.last, kind=self.data_kind, limit=limit).as_dict()
+            found = compare(wanted, ready.last, kind=self.data_kind, limit=limit)
+            read = ready.own_reading()
+            found = add_non_finite(found, ready.codec.format_id, read, kind=self.data_kind, limit=limit)
         ready.last = None
-        return found
+        return found.as_dict()
 
     def op_probe(self, request: dict[str, Any]) -> dict[str, Any]:
         """Put each probe value through a codec."""

@@ -130,6 +130,12 @@ class Prepared:
             raise UsageError("nothing to encode: load first")
         return self.value
 
+    def own_reading(self) -> Any:
+        """What came back last as the library itself gives it: another kind may have no other word for a missing number than NaN."""
+        if self.kind in (self.native, JSON_TEXT) or self.encoded is None:
+            return self.last
+        return self.codec.decoder(self.data_kind)(self.encoded)
+
     # --- what is timed --------------------------------------------------------
 
     def decoder(self, materialise: str) -> Callable[[Any], Any]:
