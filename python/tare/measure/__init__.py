@@ -1,40 +1,75 @@
-"""Measuring: which route is fastest, smallest and safest for this data, here.
+"""Measures which data format is fastest, smallest and safest for your data, on this machine.
 
->>> from tare import measure
->>> len(measure.Plan.named("load").cases()) > 20
+Call the module: ``tare.measure(data)`` encodes and decodes the data with every codec that can hold it, checks what
+comes back, and recommends one.
+
+>>> import tare
+>>> result = tare.measure({"a": [1, 2.5]}, use="message", time="4s", codecs=["json:orjson", "json:stdlib"])
+>>> str(result.best).startswith("json:")
 True
 
-Names are resolved on first use, so that importing this package costs nothing.
+In a notebook a result shows itself; ``print(result)`` gives the text that the command prints.
 
-Modules
-    run             a run from its settings to its record
-    pipeline        the stages of a default run, in order
-    plan_pipeline   a plan's run
-    estimate        ``--dry-run``: the cases and the time, without running
-    session         what the stages share: data, cases, workers, budget
-    settings        what a run is asked for
-    cases           one cell of the grid, named by its labels
-    derive          figures and verdicts of a record, in one block: ``derived``
-    result          a record as an object: ``Result``
-    calling         the package as a function: ``tare.measure(data)``
-    one_file        what is not one file, and what to do instead
+Parameters of ``tare.measure(data, *, ...)``:
+    data: A path, a built-in name, a table of pandas, polars or Arrow, a document (dicts, lists), or a Dataset.
+    use: What the data is used for: ``keep``, ``cache``, ``archive``, ``exchange``, ``message`` or ``random``.
+        Default: chosen by the kind of the data.
+    time: Time limit in seconds, or a text such as ``20s`` or ``5m``; 0 for none.
+        Default: 10 s up to 50 MB, 30 s up to 500 MB, else 60 s.
+    codecs: Only these codecs: ids, or patterns such as ``json:*``. Default: all that are installed.
+    exclude: Codecs, libraries or formats to leave out. Default: none.
+    media: Where to measure: ``memory``, ``file``, ``tcp`` and others. Default: chosen by the kind of the data.
+    must: Hard constraints: ``keep-types``, ``untrusted``, ``append``, ``subset``, ``readable:LANGUAGE``. Default: none.
+    allow_loss: Patterns of columns or paths that may change. Default: none.
+    threads: 1 or ``all``. Default: 1.
+    max_memory: Most memory to load of the data, in bytes or as ``2GiB``. Default: what can be measured in the time.
+    format: Format of a file, where neither its bytes nor its name tell it.
+    encoding: Encoding of a text file that is not UTF-8.
+    out: Where the record of the run is saved. Default: nowhere.
+    on_progress: Called with an Event between samples.
+    options: Further words of the command, e.g. ``quick=True``, ``seed=1``; see ``help(type(tare.measure).__call__)``.
 
-Folders
-    plan            plans: their TOML, data sets, parts, what can be measured here
-    plans           the named plans
-    stages          one stage of a run each: trials, rounds, memory, growth, probes
-    sampling        a case in its process, rounds, batches
-    worker          the worker of Python, in its own process
-    worker_client   starts, asks and checks workers of any language
-    environment     the machine: load, memory, limits, temporary folders, links
-    fidelity        probes: values and columns that formats lose
-    exchange        what one codec writes and another reads
-    analysis        figures, intervals, growth curves
-    verdict         what to recommend, how sure, and in which words
-    records         shape, journals, resuming, what others published
-    comparison      two records side by side, and the gate
-    conformance     checks of a worker program
+It returns a `Result`:
+    result.best: The recommended route; ``str`` gives its id, ``result.best.confidence`` says how sure that is.
+    result.recommend("archive"): The recommendation for another use of the same figures.
+    result.table(), result.to_pandas(): A row for each codec: sizes in bytes, times in nanoseconds.
+    result.html("report.html"): The report as a page.
+    result.save("run.tare.json"): The record; `load` reads it again.
+
+Besides the call: `run` takes plans and `Settings`, `load` reads a record, `compare` and `gate` set two beside each
+other, `Plan` reads and names plans.
 """
+
+# Names are resolved on first use, so that importing this package costs nothing.
+#
+# Modules
+#     run             a run from its settings to its record
+#     pipeline        the stages of a default run, in order
+#     plan_pipeline   a plan's run
+#     estimate        ``--dry-run``: the cases and the time, without running
+#     session         what the stages share: data, cases, workers, budget
+#     settings        what a run is asked for
+#     cases           one cell of the grid, named by its labels
+#     derive          figures and verdicts of a record, in one block: ``derived``
+#     result          a record as an object: ``Result``
+#     calling         the package as a function: ``tare.measure(data)``
+#     one_file        what is not one file, and what to do instead
+#
+# Folders
+#     plan            plans: their TOML, data sets, parts, what can be measured here
+#     plans           the named plans
+#     stages          one stage of a run each: trials, rounds, memory, growth, probes
+#     sampling        a case in its process, rounds, batches
+#     worker          the worker of Python, in its own process
+#     worker_client   starts, asks and checks workers of any language
+#     environment     the machine: load, memory, limits, temporary folders, links
+#     fidelity        probes: values and columns that formats lose
+#     exchange        what one codec writes and another reads
+#     analysis        figures, intervals, growth curves
+#     verdict         what to recommend, how sure, and in which words
+#     records         shape, journals, resuming, what others published
+#     comparison      two records side by side, and the gate
+#     conformance     checks of a worker program
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from types import ModuleType
 
 import pytest
@@ -97,3 +98,10 @@ def test_every_word_of_the_command_can_be_said() -> None:
         if parameter.name not in only_there and parameter.name is not None:
             arguments_of({parameter.name: None})
     assert {"use", "time", "format", "encoding"} <= set(inspect.signature(tare.measure).parameters)
+
+
+def test_the_package_tells_each_parameter_of_the_call() -> None:
+    """`help(tare.measure)` shows its docstring, not that of the call."""
+    named = set(inspect.signature(type(tare.measure).__call__).parameters) - {"self"}
+    told = set(re.findall(r"^ {4}(\w+): ", tare.measure.__doc__ or "", re.MULTILINE))
+    assert named <= told
