@@ -13,7 +13,9 @@ import click
 
 from tare.codec.titles import title_of
 from tare.measure.verdict.text import amount, spent
+from tare.report.answer import signed
 from tare.report.layout import cut
+from tare.report.terminal import encodable
 from tare.report.text import visible
 
 if TYPE_CHECKING:
@@ -98,13 +100,14 @@ def best(event: Event, width: int = 0) -> str:
         return ""
     times = "   ".join(spent(found))
     sure = f"   ({verdict['confidence']})" if verdict.get("confidence") != "clear" else ""
-    return _cut(f"best so far: {title_of(found['codec'])}   {amount(found['bytes'])}   {times}{sure}", width)
+    shown = f"best so far: {title_of(found['codec'])}   {amount(found['bytes'])}   {times}{sure}"
+    return _cut(signed(shown), width)
 
 
 def _cut(shown: str, width: int) -> str:
     """Text of one line, at most so many columns; 0 for any."""
     plain = visible(shown, 400)
-    return cut(plain, width) if width else plain
+    return encodable(cut(plain, width) if width else plain, getattr(sys.stderr, "encoding", None) or "utf-8")
 
 
 class _Lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 
 import pytest
@@ -67,3 +68,13 @@ def test_lines_of_a_pipe_say_each_best_once(record, capsys):
     for _ in range(3):
         lines(event(record))
     assert capsys.readouterr().err.count("best so far: Arrow") == 1
+
+
+def test_microseconds_are_written_as_in_the_report(record, monkeypatch):
+    """With their sign, and plain where the terminal has none."""
+    told = event(copy.deepcopy(record))
+    chosen = {**told.record["derived"]["headline"]["chosen"], "write_s": 12e-6}
+    told.record["derived"]["headline"] = {**told.record["derived"]["headline"], "chosen": chosen}
+    for encoding, shown in (("utf-8", "write 12 \xb5s"), ("ascii", "write 12 us")):
+        monkeypatch.setattr("sys.stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+        assert shown in progress.best(told)
