@@ -367,7 +367,7 @@ def test_a_default_run_says_which_languages_it_does_not_try(tmp_path: Path, told
     """In one line on standard error, and not where codecs were chosen."""
     path = tmp_path / "d.json"
     path.write_text("[1]")
-    line = "note    codecs of R and Node can be measured too: --codec 'json:*' for all of a format, --codec '*' for all\n"
+    line = "note    codecs of R and Node can be measured too: --codec 'json:*' or 'parquet:*' for all of a format, --codec '*' for all\n"
     said = told(measure_command.command, str(path), "--dry-run")
     assert said.stderr == line
     assert "note" not in said.stdout
@@ -376,6 +376,11 @@ def test_a_default_run_says_which_languages_it_does_not_try(tmp_path: Path, told
     for words in (["--codec", "json:*"], ["--codec", "json:orjson"], ["--quiet"]):
         assert told(measure_command.command, str(path), "--dry-run", *words).stderr == ""
     assert told(measure_command.command, "--plan", "load", "--dry-run").stderr == ""
+
+
+@pytest.mark.parametrize(("kind", "pattern"), [("table", "'parquet:*'"), ("document", "'json:*'")])
+def test_the_format_named_is_one_that_holds_the_data(kind: str, pattern: str) -> None:
+    assert f"--codec {pattern} for all of a format" in availability.others(kind=kind)
 
 
 def test_a_run_tells_what_a_star_left_out(tmp_path: Path, told: Callable[..., Any]) -> None:

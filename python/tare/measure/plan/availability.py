@@ -286,20 +286,22 @@ def _lacking(pattern: str, here: Iterable[Inventory], kind: str | None) -> Itera
         yield from ((id, line) for id, line in one.missing.items() if is_level(pattern, id))
 
 
-def others(given: Collection[str] = ()) -> str:
+def others(given: Collection[str] = (), kind: str = "") -> str:
     """What a run that names no codec leaves unsaid: the languages found here whose codecs it does not try.
 
     Empty if there are none. No process is started for it.
 
     Args:
         given: Names of further workers, which the run was given commands of.
+        kind: ``table`` or ``document``, for a format that holds such data; both have one by default.
     """
     languages = found_here(given)
     if not languages:
         return ""
+    formats = {"table": "'parquet:*'", "document": "'json:*'"}.get(kind, "'json:*' or 'parquet:*'")
     return (
         f"codecs of {_in_words(list(map(name_of, languages)))} can be measured too: "
-        "--codec 'json:*' for all of a format, --codec '*' for all"
+        f"--codec {formats} for all of a format, --codec '*' for all"
     )
 
 
