@@ -539,7 +539,8 @@ def _recompress(source: Source, job: _Job) -> Conversion:
                 if job.on_progress is not None:
                     job.on_progress(min(source.done, source.size), source.size)
         job.watch.check()
-    note = "only the compression changed: the same bytes were copied"
+    other = f", not written again by {job.codec.library_name}" * (":" in codec_part(job.given or ""))
+    note = f"only the compression changed: the same bytes were copied{other}"
     if compare and job.codec.compressor is not None:
         note += ", decompressed again and compared"
     if not job.verify:

@@ -380,3 +380,12 @@ def test_a_line_that_is_no_row_is_named(tmp_path):
     source = find(path)
     with pytest.raises(Malformed, match=r"line 4 is of type list, .*, at byte 19\."):
         batches.reader(source)
+
+
+def test_a_named_library_that_does_not_write_is_told(tmp_path):
+    """The same bytes are copied where only the compression changes, whatever library the codec names."""
+    (tmp_path / "x.json").write_text('{"a":  1}')
+    for codec, told in (("json:orjson+zstd:3", True), ("json+zstd:3", False)):
+        done = tare.convert(tmp_path / "x.json", tmp_path / "y.json.zst", codec=codec)
+        assert done.same_bytes
+        assert any("not written again by orjson" in note for note in done.notes) is told
