@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
-from tare.datasets import csv_missing, csvs, csvstream, documents, encodings, views
+from tare.datasets import csv_missing, csv_surprises, csvs, csvstream, documents, encodings, views
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
@@ -246,6 +246,7 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
     csvs.note(source, schema.empty_table(), [name for name in found.types if name in found.kept])
     texts = [name for name, type in found.types.items() if type in (pa.string(), pa.null())]
     csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
+    csv_surprises.note_surprises(source, source.head, schema)
     if found.unsure:
         names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
         source.notes.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.datasets import csv_missing, csvs, csvstream, encodings
+from tare.datasets import csv_missing, csv_surprises, csvs, csvstream, encodings
 from tare.datasets.csv_dialect import dialect
 from tare.datasets.footprint import give_back
 from tare.datasets.source import Source
@@ -83,6 +83,7 @@ def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> 
     table = pa.concat_tables(parts)
     texts = csv_missing.texts_with_nulls(table)
     csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
+    csv_surprises.note_surprises(source, source.head, table.schema)
     return table, blocks.share, SPREAD if blocks.spread else FIRST
 
 
@@ -104,6 +105,7 @@ def _at_once(
     texts = csv_missing.texts_with_nulls(table)
     style = dialect(data, source.ending)
     csv_missing.note_words(source, csv_missing.missing_words(source, data, style, table, texts))
+    csv_surprises.note_surprises(source, data, table.schema)
     return table, share
 
 

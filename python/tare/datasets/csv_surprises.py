@@ -1,0 +1,84 @@
+"""Notes on columns of a CSV whose type is not what their text suggests: times that lose their offsets, and numbers that stay text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tare.datasets import csvs
+from tare.datasets.csv_dialect import dialect
+from tare.datasets.source import HEAD_BYTES, Source, printable
+from tare.errors import TareError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["note_surprises"]
+
+_BOM = b"\xef\xbb\xbf"
+_OFFSET = re.compile(r"[+-]\d\d:?(?:\d\d)?$")
+_UTC = re.compile(r"[+-]00:?(?:00)?$")
+_DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
+_TOLD = 5
+
+
+def note_surprises(source: Source, data: bytes, schema: pa.Schema) -> None:
+    """Notes times with offsets, which are read as UTC, and numbers with a decimal comma, which are read as text.
+
+    Args:
+        source: The file; it gets the notes.
+        data: The text in UTF-8, or as much of it as there is; its head is looked at.
+        schema: What it was read as.
+    """
+    import pyarrow as pa
+
+    style = dialect(data, source.ending)
+    zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
+    texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
+    names = [name for name in (*zoned, *texts) if schema.names.count(name) == 1]
+    if not names:
+        return
+    head = data[:HEAD_BYTES].removeprefix(_BOM)
+    try:
+        plain = csvs.texts_of(
+            source, head[: csvs.last_row(head)] if len(data) > len(head) else head, style, names
+        )
+    except (TareError, KeyError):
+        return
+    cells = {name: [str(one) for one in plain.column(name).to_pylist() if one] for name in names}
+    cells = {name: [one for one in found if one not in csvs.MISSING] for name, found in cells.items()}
+    _note(source, "times with offsets are read as UTC", zoned, cells, _have_offsets)
+    _note(source, "numbers with a decimal comma are read as text", texts, cells, _are_decimal)
+
+
+def _note(
+    source: Source,
+    what: str,
+    names: Sequence[str],
+    cells: dict[str, list[str]],
+    applies: Callable[[list[str]], bool],
+) -> None:
+    found = [printable(name, 30) for name in names if applies(cells.get(name, []))]
+    if found:
+        more = ", ..." if len(found) > _TOLD else ""
+        source.notes.append(f"{what}: {', '.join(found[:_TOLD])}{more}")
+
+
+def _have_offsets(cells: list[str]) -> bool:
+    """Whether a time has an offset other than that of UTC.
+
+    >>> _have_offsets(["2024-01-01T00:00:00Z", "2024-01-01T00:00:00+02:00"]), _have_offsets(["2024-01-01T00:00:00Z"])
+    (True, False)
+    """
+    return any(_OFFSET.search(cell) and not _UTC.search(cell) for cell in map(str.strip, cells))
+
+
+def _are_decimal(cells: list[str]) -> bool:
+    """Whether all are numbers, some with a decimal comma.
+
+    >>> _are_decimal(["7.779,20", "12"]), _are_decimal(["12.345"]), _are_decimal(["1,5", "a"])
+    (True, False, False)
+    """
+    plain = [cell.strip() for cell in cells]
+    return any("," in cell for cell in plain) and all(_DECIMAL_COMMA.fullmatch(cell) for cell in plain)

@@ -1,0 +1,48 @@
+"""Notes on columns of a CSV that are not what their text suggests."""
+
+from __future__ import annotations
+
+import pytest
+
+from tare import io as tare_io
+from tare import open_dataset
+from tare.datasets import csvload
+
+OFFSETS = "times with offsets are read as UTC: ts"
+COMMA = "numbers with a decimal comma are read as text: betrag"
+
+
+@pytest.mark.parametrize("stream_bytes", [1, 1 << 30])
+@pytest.mark.parametrize(
+    ("name", "text", "note"),
+    [
+        ("a.tsv", "id\tts\n1\t2024-03-30T01:00:00+01:00\n2\t2024-04-30T01:00:00+02:00\n", OFFSETS),
+        ("a.csv", "id,ts\n1,2024-03-30T01:00:00Z\n2,2024-04-30T01:00:00+00:00\n", ""),
+        ("a.csv", "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n", COMMA),
+        ("a.csv", "datum;betrag\n01.02.2023;7,5\n02.02.2023;12,5\n", ""),
+    ],
+)
+def test_what_a_type_does_not_say_is_told(tmp_path, monkeypatch, name, text, note, stream_bytes):
+    """At once as in blocks."""
+    monkeypatch.setattr(csvload, "STREAM_BYTES", stream_bytes)
+    path = tmp_path / name
+    path.write_text(text)
+    assert list(open_dataset(path).notes) == [note] * bool(note)
+
+
+def test_latin1_is_told_too(tmp_path):
+    """Names are those of the decoded text."""
+    path = tmp_path / "a.csv"
+    path.write_bytes("gr\xf6\xdfe;ort\n1.007,5;K\xf6ln\n".encode("latin1"))
+    done = tare_io.convert(path, tmp_path / "a.parquet", encoding="latin1")
+    assert "numbers with a decimal comma are read as text: gr\xf6\xdfe" in done.notes
+
+
+def test_batches_tell_it_once(tmp_path, monkeypatch):
+    """A conversion in batches notes what one at once does."""
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 1)
+    path = tmp_path / "a.csv"
+    path.write_text("ort;betrag\nBonn;7.779,20\n")
+    done = tare_io.convert(path, tmp_path / "a.parquet")
+    assert done.streamed
+    assert done.notes.count(COMMA) == 1
