@@ -188,7 +188,7 @@ class Reported:
 def reported(record: Mapping[str, Any]) -> dict[str, Reported]:
     """Returns the figures of every codec that a record has times of."""
     share = float((record.get("weighing") or {}).get("share") or 1)
-    rows = _of_the_whole(record)
+    figures = _figures_said(record)
     found: dict[str, Reported] = {}
     for case in record.get("cases", ()):
         labels = case["labels"]
@@ -201,21 +201,23 @@ def reported(record: Mapping[str, Any]) -> dict[str, Reported]:
             times = {op: one["t_ns"] / 1e9 for op, one in derived.items() if one.get("t_ns")}
             size = float(case.get("bytes") or math.nan)
         else:
-            times = {
-                op: row["predicted_ns"] / 1e9 for op, row in rows.get(id, {}).items() if row["predicted_ns"]
-            }
-            size = next((row["predicted_bytes"] for row in rows.get(id, {}).values()), None) or math.nan
+            said = figures.get(id) or {}
+            first, second = (
+                ("encode", "decode") if labels.get("medium", "memory") == "memory" else ("write", "read")
+            )
+            times = {op: said[key] for op, key in ((first, "write_s"), (second, "read_s")) if said.get(key)}
+            size = said.get("bytes") or math.nan
         kept = {op: value for op, value in times.items() if op in ("encode", "decode", "write", "read")}
         if kept and id not in found:
             found[id] = Reported(size, kept, whole)
     return found
 
 
-def _of_the_whole(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    rows: dict[str, dict[str, Any]] = {}
-    for row in (record.get("derived") or {}).get("growth") or ():
-        rows.setdefault(row["codec"], {})[row["op"]] = row
-    return rows
+def _figures_said(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The figures of the whole data that a report shows of each codec."""
+    derived = record.get("derived") or {}
+    uses = derived.get("uses") or derived.get("profiles") or {}
+    return (uses.get("keep") or {}).get("figures") or {}
 
 
 def settled(record: Mapping[str, Any]) -> set[str]:

@@ -68,6 +68,8 @@ _BESIDE: Mapping[str, tuple[str, ...]] = {
         "blit:tare+lz4",
     ),
 }
+# Place of the user's own format among tables.
+_OWN = 4
 # What their users' programs write without a further word.
 _USUAL = ("parquet:pyarrow", "parquet:pyarrow,compression=zstd", "csv:pyarrow", "csv:polars", "csv:pandas")
 _BESIDE_LINES = ("ndjson:msgspec+lz4",)
@@ -79,17 +81,19 @@ def shortlist(kind: str, *, sequence: bool = False, source_format: str | None = 
     Args:
         kind: ``document`` or ``table``.
         sequence: Whether the document is a list of documents, such as lines of JSON.
-        source_format: Format of the user's file, with its compressor as in ``csv+gzip``, which comes last if it
-            is not among them; None for objects.
+        source_format: Format of the user's file, with its compressor as in ``csv+gzip``, if it is not among them:
+            among the first of tables where people use it, as everything is compared with it, else the last, as it
+            may be slow; None for objects.
 
-    >>> shortlist("table")[0], shortlist("table", source_format="csv+gzip")[-1]
+    >>> shortlist("table")[0], shortlist("table", source_format="csv+gzip")[4]
     ('parquet:pyarrow,compression=zstd,level=3', 'csv:pyarrow+gzip:6')
     """
     ids = [*_COMMON[kind], *(_OF_LINES if sequence else ())]
     found = [Codec.parse(id) for id in ids]
     own = _of_file(source_format, kind, found) if source_format else None
     if own is not None and (sequence or kind == "table" or not own.format.sequence):
-        found.append(own)
+        usual = kind == "table" and any(own.format_id == one.format_id for one in found)
+        found.insert(_OWN if usual else len(found), own)
     return list(dict.fromkeys(map(str, found)))
 
 
@@ -155,12 +159,14 @@ def is_listed(id: str) -> bool:
 
 
 def is_common(id: str) -> bool:
-    """Returns whether a codec is one that people use, or a variant of one.
+    """Returns whether a codec is one that people use, or a variant of one; what Tare alone reads is not.
 
-    >>> is_common("parquet:polars,compression=lz4"), is_common("json:simplejson")
-    (True, False)
+    >>> is_common("parquet:polars,compression=lz4"), is_common("json:simplejson"), is_common("blit:tare")
+    (True, False, False)
     """
-    return id in _printed(*_COMMON.values(), _OF_LINES, *_BESIDE.values(), _BESIDE_LINES, _USUAL)
+    return not id.startswith("blit:") and id in _printed(
+        *_COMMON.values(), _OF_LINES, *_BESIDE.values(), _BESIDE_LINES, _USUAL
+    )
 
 
 def missing(kind: str) -> tuple[list[str], str]:

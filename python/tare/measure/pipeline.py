@@ -20,11 +20,13 @@ from tare.measure.records.codec_entry import describe
 from tare.measure.stages import END_S, END_SHARE, SHARES
 from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.growth import measure_growth
-from tare.measure.stages.measurement import Measurement, lines_share
+from tare.measure.stages.measurement import Measurement, column_read, lines_share
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
 from tare.measure.stages.standings import least_ns
 from tare.measure.stages.weigh import Contender
+from tare.measure.stages.whole_sizes import SHARE as WHOLE_SHARE
+from tare.measure.stages.whole_sizes import can_write_whole, write_whole
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -88,6 +90,9 @@ def measure_local(
 ) -> None:
     """Measures on media with one end: a pass of what people use, the first answer, the others, rounds."""
     end_s = session.limit_s(SHARES["streams"]) if streams else last_s(session)
+    writes_whole = can_write_whole(session, races[0].part.share)
+    if writes_whole:
+        end_s -= WHOLE_SHARE * session.limit_s(1.0)
     grains = grains_of(session)
     for race in races:
         race.first_pass(
@@ -114,8 +119,18 @@ def measure_local(
             race.control(session.elapsed_s + 0.5 * (ends_s - session.elapsed_s))
         race.rounds(ends_s)
         mark_unmeasured(race)
+    if writes_whole:
+        write_whole(session, races[0].seats, _named(session), end_s + WHOLE_SHARE * session.limit_s(1.0))
     if session.elapsed_s < last_s(session) - END_S:
         session.verdict("rounds", "measured")
+
+
+def _named(session: Session) -> list[str]:
+    """The codecs that the answer names, the recommended one first."""
+    from tare.measure.verdict.recommend import recommend
+
+    verdict = recommend(session.record, profile=session.settings.profile)
+    return [one["codec"] for name in ("chosen", "smallest", "fastest") if (one := verdict[name])]
 
 
 def last_s(session: Session) -> float:
@@ -258,6 +273,8 @@ def weighed_share(session: Session) -> float | None:
 def note_weighing(session: Session, chosen: Sequence[Codec], share: float) -> None:
     """Write down what is weighed before it is: a run that goes on with an interrupted one weighs the same."""
     session.record["weighing"] = {"share": share, "codecs": [str(codec) for codec in chosen]}
+    if column := column_read(session):
+        session.record["weighing"]["part"] = column
     if session.journal is not None:
         session.journal.stage("weighing", session.record["weighing"])
 

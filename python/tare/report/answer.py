@@ -127,6 +127,9 @@ def _measured(found: Digest) -> str:
     if not any(row.timed for grid in found.grids for row in grid.rows):
         return "nothing was measured"
     if found.partial is None:
+        share = number(found.verdict.get("share")) if found.verdict.get("messages") else None
+        if share is not None and share < 1:
+            return f"measured on {text.percent(share)} of the lines, in blocks"
         return "measured whole"
     part = mapping(found.dataset.get("partial"))
     blocks = number(part.get("blocks")) or number(part.get("n_blocks"))
@@ -222,6 +225,8 @@ def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
         said.append(f"it is also {' and '.join(also)}{some}")
     if ours := str(verdict.get("only_ours") or ""):
         said.append(ours)
+    if column := str(verdict.get("part") or ""):
+        said.append(f"a part is the column {text.visible(column, 40)}")
     if small := no_matter(verdict):
         said.append(small)
     if verdict.get("executes_code"):
@@ -239,7 +244,13 @@ def _is_partial(found: Digest) -> bool:
 def kept_by(found: Digest, codec: str) -> str:
     """What a codec keeps of the data, in words."""
     row = next((row for grid in found.grids for row in grid.rows if row.codec == codec and row.timed), None)
-    return "" if row is None else text.one_line(verdict_text.came_back(row.case), 200)
+    return (
+        ""
+        if row is None
+        else text.one_line(
+            verdict_text.came_back(row.case, str(found.dataset.get("source_format") or "")), 200
+        )
+    )
 
 
 def _signed(lines: list[Line]) -> list[Line]:
@@ -294,20 +305,21 @@ def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
     if len(codecs) < 2:
         return []
     best, message = found.verdict.get("codec"), found.verdict.get("profile") == "message"
+    parts = bool(mapping(found.verdict.get("chosen")).get("part_s"))
     names = titles_of(codecs)
     excluded = {str(one.get("codec")): str(one.get("reason")) for one in items(found.verdict.get("excluded"))}
     rows = []
     for codec in codecs:
         size, write_s, read_s = (number(figures[codec].get(key)) for key in ("bytes", "write_s", "read_s"))
-        part_s = number(figures[codec].get("part_s"))
-        spent = part_s or ((write_s or 0.0) + (read_s or 0.0) if message or not read_s else read_s)
+        spent: float | None = (write_s or 0.0) + (read_s or 0.0) if message or not read_s else read_s
+        if parts:  # what cannot read a part has no bar
+            spent = number(figures[codec].get("part_s"))
         mark = mark_of(found, codec, excluded.get(codec, ""))
         style = "bold green" if codec == best else "red" if mark else ""
         rows.append(Bar(text.visible(names[codec], 60), (size, spent), mark, style))
     size_unit, size_scale = _unit([row.values[0] for row in rows], _SIZES)
     time_unit, time_scale = _unit([row.values[1] for row in rows], _SCALES)
     labels = [(_size(row.values[0], size_scale), _time(row.values[1], time_scale)) for row in rows]
-    parts = bool(mapping(found.verdict.get("chosen")).get("part_s"))
     told = "write + read" if message else "read a part" if parts else "read"
     heads = (f"size, {size_unit}", f"{told}, {time_unit}")
     return bars.lines_of(heads, rows, width, labels)
@@ -379,11 +391,11 @@ def _others(found: Digest, width: int) -> list[Line]:
 def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     """The command that does what was recommended, the same in Python, and where there is more."""
     shell, python = command(found, path), call(found)
+    if found.verdict.get("messages"):
+        shell = ""  # a file of them all would be one value, and no message
     lines: list[Line] = [[("  Do it:    ", "bold"), (isolated(shell), "")]] if shell else []
     if python and (not shell or found.verdict.get("profile") == "message"):
-        # A line that is sent is no file: what does it comes first.
-        at = 0 if found.verdict.get("messages") else len(lines)
-        lines.insert(at, [("  Python:   ", "bold"), (isolated(python), "")])
+        lines += [[("  Python:   ", "bold"), (isolated(python), "")]]
     total = len(mapping(found.record.get("codecs"))) or len(found.codecs)
     hints = ["Details: -v", "Report: --html report.html"]
     if not every and total > 1:

@@ -327,3 +327,10 @@ def test_cases_of_other_work_are_in_no_race(label, level, usual):
     record["cases"] = [case for case in record["cases"] if case["labels"]["codec"] != "x:one"] + quick
     verdict = recommend(record, profile="archive", gb_seconds=0, link="1000GB")
     assert (verdict["codec"], "x:one" in verdict["p"]) == ("y:one", False)
+
+
+def test_a_codec_that_costs_far_more_is_no_rival_however_much_times_vary():
+    """Twice as dear, and at times cheaper by noise: likely, and not certain; a rival is near."""
+    verdict = verdict_of(1.9, 0.004, launch_sd=0.5, noise_sd=0.4, seed=4)
+    assert verdict["confidence"] != "clear"
+    assert verdict["rivals"] == []

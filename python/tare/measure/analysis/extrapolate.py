@@ -85,8 +85,9 @@ def costed(
     if both is None:
         return None
     (write_s, write_draws), (read_s, read_draws) = both
-    encoded = next(
-        (row["predicted_bytes"] for row in rows.values() if row.get("predicted_bytes")), case["bytes"] * full
+    encoded = case.get("whole_bytes") or next(
+        (row["predicted_bytes"] for row in rows.values() if row.get("predicted_bytes")),
+        case["bytes"] * full * case.get("whole_factor", 1.0),
     )
     one = Costed(codec, case["key"], float(encoded), write_s, read_s, write_draws, read_draws)
     part = seconds("subset")

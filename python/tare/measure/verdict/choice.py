@@ -12,6 +12,7 @@ from tare.measure.analysis.figures import Analysis, analyse
 from tare.measure.analysis.growth_curves import full_share, growth_rows
 from tare.measure.analysis.plausibility import copying, idle
 from tare.measure.analysis.ranked_cases import TOTAL, USUAL, main_cases, main_stage, number, of_one_work
+from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text
 from tare.measure.verdict.constraints import Condition, allowed, barred, losses
 from tare.measure.verdict.cost_model import Costed, Profile
@@ -57,6 +58,7 @@ class Choice:
         share: Share of the data that was measured.
         source_format: Format that the data came in; empty if it came as objects.
         messages: How many messages the data is, where figures are of one of them; else 0.
+        is_table: Whether the data is a table.
     """
 
     profile: Profile
@@ -73,6 +75,7 @@ class Choice:
     share: float = 1.0
     source_format: str = ""
     messages: int = 0
+    is_table: bool = False
 
     @property
     def waiting(self) -> list[str]:
@@ -131,6 +134,7 @@ def choose(
         notes.append(f"provisional: predicted from {text.percent(1 / full)} of the data")
     elif grain == "each" and not math.isclose(full, 1.0):
         notes.append(f"messages were timed on {text.percent(1 / full)} of the lines, in contiguous blocks")
+    choice.is_table = (record.get("dataset") or {}).get("kind") == "table"
     if grain == "each":
         choice.messages = int(((record.get("dataset") or {}).get("shape") or {}).get("items") or 0)
     per_byte = copying(record, analysis)
@@ -170,6 +174,8 @@ def choose(
             failed, why = ("idle",), text.IDLE
         if not why and entry.get("asked") is False:
             failed, why = ("asked",), "there for comparison: it was not asked for"
+        if case is None and record.get("weighing"):
+            why = NOT_REACHED
         if why or one is None:
             choice.excluded.append((codec, failed, why))
         else:

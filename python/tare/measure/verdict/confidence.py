@@ -30,6 +30,8 @@ NEAR, LIKELY = 1.25, 0.80
 RIVAL = 0.20
 # The same codec, measured twice, differs by more than this: the machine was busy.
 BUSY = 0.10
+# Bytes per second of a link over which text of a table, compressed, may be the best for its size.
+SLOW_LINK = 50e6
 # Below so many samples nothing is known of their spread.
 FEW_SAMPLES = 3
 
@@ -76,7 +78,7 @@ def confidence_of(best: Costed, choice: Choice, costs: Costs, analysis: Analysis
     times = _times_least(own_draws, [draws for _, draws in costs.values()])
     near_best, likely = float(np.mean(times <= WORTH)), float(np.mean(times <= NEAR))
     floor = max(analysis.floor(one.key, TOTAL) * timed_share(one, choice.profile) for one in choice.several)
-    missing = [codec for codec in choice.unmeasured if is_listed(codec)]
+    missing = [codec for codec in choice.unmeasured if is_listed(codec) and not _is_behind(codec, choice)]
     alone = not others and bool(choice.waiting)
     apart = ratio is None or ratio >= max(WORTH, 1 + floor)
     rivals = _rivals(own, own_draws, others, max(WORTH, 1 + floor))
@@ -110,13 +112,20 @@ def _times_least(own: Array, several: Sequence[Array]) -> Array:
 
 
 def _rivals(own: float, own_draws: Array, others: Costs, near: float) -> tuple[str, ...]:
-    """Returns the codecs that cost nearly the same, or less in a good share of the draws; nearest first."""
+    """Returns the codecs that cost nearly the same, or little more and less in a good share of the draws; nearest first."""
     found = [
         (cost, codec)
         for codec, (cost, draws) in others.items()
-        if cost <= near * own or float(np.mean(draws < own_draws)) > RIVAL
+        if cost <= near * own or (cost <= NEAR * own and float(np.mean(draws < own_draws)) > RIVAL)
     ]
     return tuple(codec for _, codec in sorted(found))
+
+
+def _is_behind(codec: str, choice: Choice) -> bool:
+    """Whether a codec is text of a table, which is never the best where reading it costs more than its bytes."""
+    return (
+        choice.profile.bytes_per_s > SLOW_LINK and codec.startswith(("csv:", "ndjson:")) and choice.is_table
+    )
 
 
 def _is_disturbed(figure: Figure | None) -> bool:

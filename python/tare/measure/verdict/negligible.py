@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from tare.codec.ids import split_id
 from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
+from tare.measure.verdict.kept import is_guessed
 from tare.measure.verdict.text import source_name
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ NOTICED_S = 50e-3
 SMALLER = 0.95
 # One message is measured, but they are sent by the million: each microsecond counts.
 REPEATED = ("message",)
-# Formats of text, of which the types are guessed when they are read, and the unit of a type of time.
-_OF_TEXT = ("csv", "tsv", "json", "ndjson")
-_UNIT = re.compile(r"\[(s|ms|us|ns)(?=[,\]])")
 # Nobody feels this in the whole use, seconds.
 MOMENT_S = 10e-3
 
@@ -101,13 +98,10 @@ def keeps_types(verify: Mapping[str, Any], source_format: str) -> bool:
     >>> keeps_types(unit, "csv"), keeps_types(unit, "parquet")
     (True, False)
     """
-    if verify.get("verdict") != "type" or source_format not in _OF_TEXT:
+    if verify.get("verdict") != "type":
         return verify.get("verdict") == "same"
     changes = verify.get("changes") or ()
-    return bool(changes) and all(
-        _UNIT.sub("[", str(one.get("in"))) == _UNIT.sub("[", str(one.get("out"))) != str(one.get("in"))
-        for one in changes
-    )
+    return bool(changes) and all(is_guessed(one, source_format) for one in changes)
 
 
 def joins_lines(codec: str, source_format: str) -> bool:

@@ -53,7 +53,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         ``confidence, why, rivals, near_best``: ``clear``, ``close`` or ``can't tell``, what keeps it from being clear,
         the codecs that may be as good, and the share of draws in which none costs a tenth less.
         ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data, or of one message
-        where ``messages`` says of how many; ``beside, keeps,
+        where ``messages`` says of how many; ``share``: how much of the data was measured; ``part``: the column that is read; ``beside, keeps,
         doubt, preferred, only_ours``: the gain, what comes back, what is not sure, why it is not the cheapest, and whether
         only Tare reads its format, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
         trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
@@ -116,6 +116,8 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         "flips": flips(best, choice, costs, _unsettled(choice, sure)),
         "excluded": _excluded(choice),
         "messages": choice.messages,
+        "share": choice.share,
+        "part": _part(record) if use.subset_reads else "",
         **_certainty(best, sure),
         **_figures(record, choice, best),
     }
@@ -126,11 +128,16 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
     verdict["only_ours"] = _only_ours(best, others, choice, costs)
     verdict["preferred"] = preference(best, choice, costs)
     verdict["beside"] = text.beside(verdict)
-    verdict["keeps"] = text.came_back(choice.cases[best.codec])
+    verdict["keeps"] = text.came_back(choice.cases[best.codec], choice.source_format)
     verdict["doubt"] = text.doubt(verdict)
     verdict["sentence"] = text.sentence(verdict, choice)
     verdict["reasons"] = text.reasons(verdict, choice, others)
     return verdict
+
+
+def _part(record: Mapping[str, Any]) -> str:
+    """Returns the column of the table that is read as a part; empty where it is not known."""
+    return str((record.get("weighing") or {}).get("part") or "").removeprefix("column:")
 
 
 def _only_ours(

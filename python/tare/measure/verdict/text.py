@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from tare.codec.ids import split_id
 from tare.codec.titles import title_of
 from tare.errors import UsageError
-from tare.fidelity.comparison import column_of
 from tare.measure.analysis.extrapolate import OPERATIONS
-from tare.measure.verdict.units import amount, duration, noise_floor, percent, rate, size, times
+from tare.measure.verdict.kept import came_back
+from tare.measure.verdict.units import amount, duration, listed, noise_floor, percent, rate, size, times
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
@@ -59,10 +59,6 @@ CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
 
 # Below this, a difference is not worth a sentence.
 WORTH = 1.1
-# A value that is shown has at most so many characters.
-SHORT = 24
-# The type behind a value of a change.
-_OF_TYPE = re.compile(r" \([a-z0-9_ ,<>\[\]]+\)$")
 # Endings of compressed files.
 SUFFIXES = {"zstd": ".zst", "gzip": ".gz", "lz4": ".lz4"}
 SAYS = {
@@ -94,16 +90,6 @@ def unreached(some: int, of: int, untimed: int = 0) -> str:
         return f"{untimed} of {of} codecs {were} not timed enough in the time given"
     more = f", and {untimed} not timed enough" if untimed else ""
     return f"{some} of {of} codecs {were} not reached in the time given{more}"
-
-
-def listed(names: Sequence[str], most: int = 3, width: int = 60) -> str:
-    """A few names, each of at most so many characters, and how many more there are.
-
-    >>> listed(["a", "b", "c", "d"])
-    'a, b, c and 1 more'
-    """
-    shown = ", ".join(name[:width] for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 # How a reason ends that memory may have to do with: by the limit that its process was given.
@@ -172,103 +158,11 @@ def flip(axis: str, side: str, where: Crossing, codec: str) -> str:
     return f"{lead} {at} {unit}{between}: {codec}"
 
 
-def came_back(case: Mapping[str, Any]) -> str:
-    """What a codec keeps of the data, or changes, in words.
-
-    >>> came_back({"verify": {"verdict": "same", "columns": 11}})
-    'keeps all 11 columns'
-    >>> zeros = {"path": "zip", "verdict": "lossy", "in": "'00501'", "out": "501"}
-    >>> came_back({"verify": {"verdict": "lossy", "columns": 2, "changes": [zeros]}})
-    'changes zip: leading zeros lost'
-    """
-    verify = case.get("verify") or {}
-    columns, changes = verify.get("columns"), verify.get("changes") or ()
-    lost = [change for change in changes if change.get("verdict") == "lossy"]
-    typed = [change for change in changes if change.get("verdict") == "type"]
-    said = ", says its own worker alone" if verify.get("unchecked") else ""
-    if lost or verify.get("verdict") == "lossy":
-        return _lost(lost)
-    if typed:
-        return f"{_typed(typed, columns)}{said}"
-    if verify.get("verdict") not in ("same", "type"):
-        return "what came back was not compared"
-    if columns:
-        of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
-        return f"keeps {of}{said}"
-    return f"keeps every value{said}"
-
-
-_ZEROS = "leading zeros lost"
-_EMPTIED = "missing values become empty text"
-_MADE_MISSING = "empty texts become missing"
-
-
-def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the columns that lose values; the first change that can be described in a few words leads, with its description.
-
-    >>> _lost([{"path": "note", "in": "None", "out": "''"}, {"path": "zip", "in": "'08595' (string)", "out": "8595.0 (double)"}])
-    'changes zip (leading zeros lost), note'
-    >>> _lost([{"path": "note", "in": "null", "out": "''"}, {"path": "city", "in": "null", "out": "''"}])
-    'changes note, city: missing values become empty text'
-    """
-    if not changes:
-        return "changes data silently"
-    hows = [_how(_value(change.get("in")), _value(change.get("out"))) for change in changes]
-    if not any(hows):
-        hows = [_missing_or_empty(str(change.get("in")), str(change.get("out"))) for change in changes]
-    first = next((place for place, how in enumerate(hows) if how), 0)
-    names = [str(change.get("path") or "the value") for change in changes]
-    if len(names) == 1:
-        return f"changes {names[0][:60]}{f': {hows[0]}' if hows[0] else ''}"
-    if hows[0] in (_ZEROS, _EMPTIED, _MADE_MISSING) and len(set(hows)) == 1:
-        return f"changes {listed(names, width=60)}: {hows[0]}"
-    names.insert(0, names.pop(first)[:60] + (f" ({hows[first]})" if hows[first] else ""))
-    return f"changes {listed(names, width=60 + len(hows[first]) + 3)}"
-
-
-def _value(shown: Any) -> str:
-    """Returns a value of a change without its quotes and its type.
-
-    >>> _value("'08595' (string)"), _value("8595.0 (double)"), _value("'a'")
-    ('08595', '8595.0', 'a')
-    """
-    said = _OF_TYPE.sub("", str(shown or ""))
-    return said[1:-1] if len(said) > 1 and said[0] == said[-1] and said[0] in "'\"" else said
-
-
-def _missing_or_empty(was: str, became: str) -> str:
-    """Says that missing values and empty texts are one, as in a CSV that a library writes."""
-    missing, empty = ("null", "None"), ("''", '""')
-    if was in missing and became in empty:
-        return _EMPTIED
-    return _MADE_MISSING if was in empty and became in missing else ""
-
-
-def _how(was: str, became: str) -> str:
-    """How a value changed, where a few words can say it."""
-    if was.isdigit() and was.startswith("0") and was.lstrip("0") == became.removesuffix(".0"):
-        return _ZEROS
-    short = 0 < len(was) <= SHORT and 0 < len(became) <= SHORT
-    return f"{was} becomes {became}" if short and was != became else ""
-
-
-def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
-    """What came back as another type: columns, paths, or what lies beside the columns (``(metadata)``)."""
-    if not columns:
-        return f"keeps every value, {len(changes)} path{'s' * (len(changes) > 1)} as another type"
-    changed = {column for change in changes if (column := column_of(change))}
-    if not changed:
-        return f"keeps all columns, but not {listed([one['path'] for one in changes])}"
-    if len(changed) == 1 and columns > 1:
-        return f"keeps every value, {next(iter(changed))[:30]} as another type"
-    return f"keeps every value, {min(len(changed), columns):,} of {columns:,} columns as another type"
-
-
 def against(own: Mapping[str, Any], other: Mapping[str, Any], ways: Sequence[str] = ("read",)) -> str:
     """How a codec differs from another, by one ratio each, always in the direction above one; empty if it does not.
 
     Args:
-        own: ``bytes, write_s, read_s`` of the codec; what is None is left out.
+        own: ``bytes, write_s, read_s`` of the codec, ``part_s`` where parts are read; what is None is left out.
         other: The same of the other.
         ways: Which times are compared: ``read``, ``write``.
 
@@ -287,9 +181,10 @@ def against(own: Mapping[str, Any], other: Mapping[str, Any], ways: Sequence[str
             f"{times(max(size, 1 / size))} {'smaller' if size > 1 else 'larger'}"
         )
     for way in ways:
-        speed = _ratio(own.get(f"{way}_s"), other.get(f"{way}_s"))
+        part = way == "read" and "part_s" in own
+        speed = _ratio(*(one.get("part_s" if part else f"{way}_s") for one in (own, other)))
         if speed:
-            said = f"{times(max(speed, 1 / speed))} {'faster' if speed > 1 else 'slower'} to {way}"
+            said = f"{times(max(speed, 1 / speed))} {'faster' if speed > 1 else 'slower'} to {way}{' a part' * part}"
             (better if speed > 1 else worse).append(said)
     if better and worse:
         # The size stands first, whichever side it is on.
@@ -400,7 +295,7 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     case = choice.cases[own["codec"]]
     facts = [
         ", ".join([amount(own["bytes"]), *spent(own, spans=choice.medium not in OPERATIONS)]),
-        came_back(case),
+        came_back(case, choice.source_format),
     ]
     facts += [said for said in (verdict["beside"], verdict["only_ours"]) if said]
     facts += [_alone(choice)] if len(choice.several) == 1 and not choice.waiting else []
@@ -480,7 +375,7 @@ def reasons(verdict: Mapping[str, Any], choice: Choice, others: Sequence[Costed]
     if others:
         ratio = costs[others[0].codec][0] / max(costs[verdict["codec"]][0], 1e-30)
         lines.append(f"next: `{others[0].codec}`, {ratio:.3g}x the cost")
-    lines.append(came_back(choice.cases[verdict["codec"]]))
+    lines.append(came_back(choice.cases[verdict["codec"]], choice.source_format))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
     return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
 

@@ -1,10 +1,10 @@
-"""Sizes, times, rates and shares as people read them."""
+"""Sizes, times, rates, shares and lists as people read them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["amount", "duration", "noise_floor", "percent", "rate", "size", "times"]
+__all__ = ["amount", "duration", "listed", "noise_floor", "percent", "rate", "size", "times"]
 
 
 def scaled(value: float, units: Sequence[str]) -> str:
@@ -89,3 +89,13 @@ def duration(seconds: float) -> str:
     if value >= 999.5:
         return f"{value:,.0f} {units[place]}"
     return f"{value:.3g} {units[place]}" if value >= 99.5 else f"{value:.2g} {units[place]}"
+
+
+def listed(names: Sequence[str], most: int = 3, width: int = 60) -> str:
+    """A few names, each of at most so many characters, and how many more there are.
+
+    >>> listed(["a", "b", "c", "d"])
+    'a, b, c and 1 more'
+    """
+    shown = ", ".join(name[:width] for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

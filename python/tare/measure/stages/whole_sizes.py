@@ -1,0 +1,142 @@
+"""Sizes of the whole data, where only a part was measured: what the answer is about is written once, whole.
+
+A size does not always grow with the data: Parquet leaves a column's dictionary when that gets too large, and compresses the
+plain values better or worse. Of a million taxi rides in blocks of 19 % it was predicted 17 % too large (docs/decisions.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tare.errors import WorkerError
+from tare.measure.environment.limits import available_bytes
+from tare.measure.stages.budget import memory_factor
+from tare.measure.stages.standings import least_ns
+
+if TYPE_CHECKING:
+    from tare.measure.sampling.case_runner import Seat
+    from tare.measure.session import Session
+    from tare.measure.worker_client.client import Worker
+
+__all__ = ["SHARE", "can_write_whole", "write_whole"]
+
+SHARE = 0.12
+"""Share of the time limit that is kept for it where only a part is measured."""
+# As many times the least size as a codec may be predicted to take: others are not the smallest by any mistake.
+_NEAR_SIZE = 1.3
+# To start a process and load the data, seconds beside what a byte takes.
+_START_S, _LOAD_BYTE_S = 0.4, 4e-9
+
+
+def can_write_whole(session: Session, share: float) -> bool:
+    """Whether sizes are predicted from a part, and the whole is at hand.
+
+    Args:
+        session: The run.
+        share: The share of the data that is measured.
+    """
+    dataset = session.dataset
+    return share < 1 and not dataset.partial and bool(session.settings.limit_s)
+
+
+def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], until_s: float) -> int:
+    """Writes the whole data once with the codecs that the answer may name, and keeps their sizes.
+
+    What was not written whole is corrected by a codec of the same format and library that was. A codec that fails
+    here keeps its predicted size; its row was measured.
+
+    Args:
+        session: The run.
+        seats: Seats of one part.
+        named: Codecs that the answer names so far, the recommended one first.
+        until_s: Elapsed seconds of the run at which no further codec begins that is not expected to end by then.
+
+    Returns:
+        How many sizes are known.
+    """
+    able = [seat for seat in seats if seat.samples and seat.is_plain and seat.case.get("bytes")]
+    total = session.dataset.bytes_memory
+    if not able or session.elapsed_s + _START_S + _LOAD_BYTE_S * total >= until_s:
+        return 0
+    if available_bytes() < 2 * memory_factor(able[0].codec, able[0].part.kind) * total:
+        return 0
+    whole = session.part(1.0)
+    worker = session.worker(whole, "python", hash_seed=1, loading=True)
+    known = []
+    try:
+        worker.request("load", deadline_s=session.settings.deadline_s, **session.given(whole, ""))
+        for seat in in_order(able, named):
+            if worker.alive and session.elapsed_s + _expected_s(seat) <= until_s:
+                session.check()
+                known += [seat] if _write(worker, seat) else []
+    except WorkerError:
+        session.check()
+    finally:
+        session.release(worker)
+    correct(able, known)
+    return len(known)
+
+
+def correct(seats: Sequence[Seat], known: Sequence[Seat]) -> None:
+    """Gives codecs that were not written whole the factor by which a codec of their format and library was mistaken.
+
+    Args:
+        seats: Seats of one part.
+        known: Those that were written whole.
+    """
+    for seat in seats:
+        like = next((one for one in known if _writer(one) == _writer(seat)), None)
+        if like is not None and "whole_bytes" not in seat.case:
+            seat.case["whole_factor"] = like.case["whole_bytes"] * like.part.share / like.case["bytes"]
+
+
+def in_order(seats: Sequence[Seat], named: Sequence[str]) -> list[Seat]:
+    """The seats in the order in which they are written: the recommended one, then of what may be the smallest one for each writer.
+
+    Args:
+        seats: Seats with samples.
+        named: Codecs that the answer names so far, the recommended one first.
+    """
+    kept = [seat for seat in seats if seat.case["status"] == "ok"] or list(seats)
+    least = min(seat.case["bytes"] for seat in kept)
+    small = sorted(
+        (seat for seat in kept if seat.case["bytes"] <= _NEAR_SIZE * least),
+        key=lambda seat: (_expected_s(seat), str(seat.codec)),
+    )
+    first = [seat for name in named[:1] for seat in seats if str(seat.codec) == name]
+    one_each = {_writer(seat): seat for seat in reversed(small)} | {_writer(seat): seat for seat in first}
+    others = [seat for name in named[1:] for seat in seats if str(seat.codec) == name]
+    return list(dict.fromkeys([*first, *one_each.values(), *others, *small]))
+
+
+def _writer(seat: Seat) -> tuple[str, str]:
+    """Format and library: they decide how a size grows."""
+    return seat.codec.format_id, seat.codec.library_name
+
+
+def _write(worker: Worker, seat: Seat) -> bool:
+    """Writes the whole once; whether its size is known then."""
+    id = str(seat.codec)
+    try:
+        worker.request("prepare", codec=id, threads=seat.threads, cold=False)
+        reply = worker.request(
+            "run",
+            deadline_s=max(1.0, 3 * _expected_s(seat)),
+            codec=id,
+            what="encode",
+            samples=1,
+            batch=1,
+            keep=True,
+        )
+    except WorkerError:
+        return False
+    if not reply.get("bytes"):
+        return False
+    seat.case["whole_bytes"] = int(reply["bytes"])
+    return True
+
+
+def _expected_s(seat: Seat) -> float:
+    """Seconds to write the whole, from the least time of the part."""
+    return (least_ns(seat, seat.operations[0]) or 0.0) / 1e9 / max(1e-9, seat.part.share)
