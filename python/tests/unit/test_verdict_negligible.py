@@ -80,3 +80,17 @@ def test_small_data_is_marked_as_such_and_decided_as_ever():
     verdict = recommend(record, profile="keep")
     assert verdict["small"]
     assert no_matter(verdict).endswith("and the CSV you have does as well")
+
+
+@pytest.mark.parametrize(("size", "own"), [(1.0, "rds:tare+gzip:6"), (3.0, None)])
+def test_a_file_that_is_compressed_without_an_ending_is_known_by_its_size(size, own):
+    """R's files are: one of the size of the compressed codec is read as that; one three times as large is not."""
+    packed = Planted("rds:tare+gzip:6", 90, 50, 0.1, flags=SAFE)
+    record = synthetic_record(
+        "table", planted=(BASE, packed), growth=False, derived=False, media=("file",), **QUIET
+    )
+    encoded = next(case["bytes"] for case in record["cases"] if case["labels"]["codec"] == packed.codec)
+    record["dataset"] |= {"name": "study.rds", "source_format": "rds", "bytes_disk": size * encoded}
+    source = recommend(record, profile="cache")["source"]
+    assert source["codec"] == own
+    assert (source["read_s"] is None) is (own is None)

@@ -22,6 +22,8 @@ USUAL = {
 
 # Libraries write the same format in sizes that differ by no more than this, as a logarithm.
 ALIKE = 0.1
+# A file of the same format that differs by no more than this is compressed alike.
+NEAR = 0.3
 
 
 def figures_of(one: Costed, choice: Choice) -> dict[str, Any]:
@@ -66,13 +68,16 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
         "write_s": None,
         "read_s": None,
     }
-    alike = [one for one in choice.timed.values() if format and _layout(one.codec) == (format, compressor)]
+    same = [one for one in choice.timed.values() if format and _layout(one.codec)[0] == format]
+    off = {one.codec: abs(math.log(one.bytes / size)) for one in same if one.bytes and size}
+    alike = [one for one in same if _layout(one.codec)[1] == compressor]
+    # R's files are compressed without an ending that says so: then the size tells.
+    alike = alike or [one for one in same if off.get(one.codec, math.inf) <= NEAR]
     if not alike:
         return found
     if size:
         # A format may compress by itself, or not: what is nearest in size is what the user has.
-        off = {one.codec: abs(math.log(one.bytes / size)) for one in alike if one.bytes}
-        least = min(off.values(), default=0.0)
+        least = min((off[one.codec] for one in alike if one.codec in off), default=0.0)
         alike = [one for one in alike if off.get(one.codec, math.inf) <= least + ALIKE] or alike
     best = min(alike, key=lambda one: (one.read_s, one.codec))
     return found | {"codec": best.codec, "write_s": best.write_s, "read_s": best.read_s}
