@@ -441,6 +441,18 @@ def test_the_codecs_have_the_width_of_the_page(visit):
     assert chrome.execute_script("return document.documentElement.scrollWidth") <= 1280
 
 
+@pytest.mark.parametrize("width", [1000, 900, 700])
+def test_the_ranked_table_fits_a_narrower_window(visit, width):
+    """Its last column says what a codec changes, and scroll bars may be hidden."""
+    chrome = visit("table", width=width)
+    boxes = chrome.execute_script(
+        "return [...document.querySelectorAll('.ranked .scroll')].filter(e => e.getClientRects().length)"
+        ".map(e => e.scrollWidth - e.clientWidth)"
+    )
+    assert boxes
+    assert max(boxes) <= 0
+
+
 def test_the_heads_of_the_probes_stand_over_their_columns(visit):
     """A head that is turned upright has its middle where the middle of its column is, to a few pixels."""
     chrome = visit("few", width=1280)
