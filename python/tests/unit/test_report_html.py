@@ -511,3 +511,24 @@ def test_the_probe_matrix_marks_what_is_recommended():
     told = re.search(r"recommended: (.*?)\.</p>", part)
     assert re.search(r"JSON \(orjson\) for [a-z, ]*message", text_of(told.group(1)))
     assert {one.split(" for ")[0] for one in text_of(told.group(1)).split("; ")} >= set(marked)
+
+
+def test_figures_of_messages_say_of_how_many_they_are():
+    """Cards and the ranked table are of one message; what is made of the samples is of all of them together."""
+    record = synthetic_record("document", media=("memory",), growth=False)
+    for case in record["cases"]:
+        case["labels"]["grain"], case["items"] = "each", 22_801
+    verdict = record["derived"]["profiles"]["message"]
+    verdict["messages"] = 40_000
+    record["derived"]["headline"] = verdict
+    record["derived"]["headline_profile"] = "message"
+    page = render(record, profile="message")
+    answer = page.partition('data-profile="message"')[2].partition('data-profile="')[0]
+    assert "Figures are of one message, the mean of 40,000." in answer
+    assert "tare convert" not in answer
+    for name in ("bandwidth", "pareto", "times", "figures"):
+        section = page.partition(f'<section id="{name}"')[2].partition("</section>")[0]
+        assert "igures are of 22,801 messages together, each encoded on its own, not of one." in section
+    block = json.loads(page.partition('id="tare-data"')[2].partition(">")[2].partition("</script>")[0])
+    assert block["weights"]["message"]["messages"] == 22_801
+    assert "messages together" not in render(synthetic_record("document"))

@@ -11,11 +11,11 @@ from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.negligible import no_matter
 from tare.report import answer, text, words
 from tare.report.charts import verdict_of
-from tare.report.digest import PROFILES, Digest, items, mapping
+from tare.report.digest import PROFILES, Digest, items, mapping, number
 from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
 
-__all__ = ["cards", "heading", "hero", "of_use", "uses"]
+__all__ = ["cards", "data_line", "heading", "hero", "of_one_message", "of_use", "uses"]
 
 # Confidence of a verdict -> the words on its chip.
 _SURE = {"clear": "clear", "close": "close", "can't tell": "can't tell for sure"}
@@ -56,7 +56,7 @@ def hero(found: Digest, slots: dict[str, int], *, path: str = "") -> str:
         else ""
     )
     return (
-        f'<section class="hero" id="verdict" aria-label="Answer"><p class="data">{_data(found)}</p>{imported}'
+        f'<section class="hero" id="verdict" aria-label="Answer"><p class="data">{data_line(found)}</p>{imported}'
         f'<fieldset class="switch profiles"><legend>Used as</legend>{switches}</fieldset>'
         f'<div class="verdicts">{answers}</div></section>'
     )
@@ -120,7 +120,16 @@ def cards(found: Digest, slots: dict[str, int]) -> str:
             + (f'<p class="kept{lost}">{esc(kept[:1].upper() + kept[1:], 200)}</p>' if kept else "")
             + "</article>"
         )
-    return f'<div class="cards">{"".join(shown)}</div>' if shown else ""
+    if not shown:
+        return ""
+    said = of_one_message(found)
+    return f'<div class="cards">{"".join(shown)}</div>' + (f'<p class="of-one">{said}</p>' if said else "")
+
+
+def of_one_message(found: Digest) -> str:
+    """Returns whose figures a verdict has, where they are of one line of the data; else nothing."""
+    n = number(found.verdict.get("messages"))
+    return f"Figures are of one message, the mean of {text.count(n)}." if n else ""
 
 
 def _figure(cell: str) -> tuple[str, str]:
@@ -156,7 +165,8 @@ def _title(found: Digest, name: str) -> str:
     return found.titles.get(name) or title_of(name)
 
 
-def _data(found: Digest) -> str:
+def data_line(found: Digest) -> str:
+    """Returns the data in a few words, as the terminal has them, without the use."""
     name = text.visible(found.dataset.get("name") or "data", 60)
     told = answer.parts_of(found)[:-1]  # The use has a switch of its own.
     return f"<b><bdi>{esc(name)}</bdi></b>" + "".join(f"<span>{esc(part)}</span>" for part in told)
@@ -244,7 +254,8 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     done = answer.command(found, path)
     name = path or (text.visible(found.dataset.get("name") or "", 200) if have.get("format") else "")
     out = "<h2>Run it</h2>"
-    if done.startswith("tare convert"):
+    # A file of all messages would be one value, and no message.
+    if done.startswith("tare convert") and not found.verdict.get("messages"):
         out += _code(done, "Command that converts the file")
     own = name if found.verdict.get("profile") != "message" else ""
     out += _code(runnable(route, kind, runs_code=runs_code, path=own), "Python code that runs the route")

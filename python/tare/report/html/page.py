@@ -24,7 +24,7 @@ from tare.report.digest import PROFILES, Digest, digest, mapping, number
 from tare.report.html.fidelity import exchange, matrix, own_data
 from tare.report.html.hero import hero
 from tare.report.html.markup import details, esc, json_block, key, named, said, scroll_table
-from tare.report.html.payload import payload
+from tare.report.html.payload import messages_of, payload
 from tare.report.html.ranking import has_first_calls, ranking
 from tare.report.html.tables import comparison, data_table
 from tare.report.precision import is_least, seldom
@@ -199,8 +199,8 @@ def _conditions(found: Digest, slots: dict[str, int]) -> str:
         return ""
     tables = "".join(comparison(found, place, slots) for place in range(len(found.grids)))
     part = f" They are of {text.percent(found.partial)} of the data, as measured." if found.partial else ""
-    lead = f"{_precision(found)}{part} A codec whose data did not come back has no time."
-    return _section("figures", "Figures with intervals", esc(lead, 300), tables)
+    lead = f"{_precision(found)}{part}{_together(found)} A codec whose data did not come back has no time."
+    return _section("figures", "Figures with intervals", esc(lead, 500), tables)
 
 
 def _precision(found: Digest) -> str:
@@ -236,6 +236,8 @@ def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slo
         shown += " Costs are of the whole data, predicted from the part that was measured."
     if chart == "times" and is_least(found):
         shown = shown.replace(_INTERVALS, "with a line to the median of the rounds where those were enough")
+    if chart in ("bandwidth", "pareto", "times"):
+        shown += _together(found, chart)
     if len(found.grids) > 1:
         shown += _whose(found, chart)
     table = details(
@@ -250,6 +252,17 @@ def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slo
         f"below.</p></noscript>{extra}</figure>{table}"
     )
     return _section(chart, title, f'<span id="d-{chart}">{esc(shown, 600)}</span>', body)
+
+
+def _together(found: Digest, chart: str = "") -> str:
+    """Of how many messages figures are, where each is encoded on its own and their sum is shown."""
+    grids = list(bases(found).values()) if chart == "bandwidth" else found.grids
+    grid = next((grid for grid in grids if messages_of(grid) > 1), None)
+    if grid is None:
+        return ""
+    where = f"Under {grid.title}, figures" if len(grids) > 1 else "Figures"
+    n = text.count(messages_of(grid))
+    return f" {where} are of {n} messages together, each encoded on its own, not of one."
 
 
 def _whose(found: Digest, chart: str) -> str:

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from tare.report import text
-from tare.report.charts import basis_of, link_of, spec, themes, verdict_of
-from tare.report.digest import PROFILES, Digest
+from tare.report.charts import bases, basis_of, link_of, spec, themes, verdict_of
+from tare.report.digest import PROFILES, Digest, Grid, number
 from tare.report.html.fidelity import cell_details
 
-__all__ = ["payload"]
+__all__ = ["messages_of", "payload"]
 
 _DECIMALS = 4
 
@@ -28,6 +28,7 @@ def payload(found: Digest, data: dict[str, list[dict[str, Any]]], charts: list[s
             **link_of(found, name),
             "basis": basis_of(found, name),
             "codec": verdict_of(found, name).get("codec"),
+            "messages": messages_of(bases(found).get(basis_of(found, name))),
             "why": text.one_line(verdict_of(found, name).get("preferred") or "", 200),
         }
         for name in PROFILES
@@ -44,6 +45,12 @@ def payload(found: Digest, data: dict[str, list[dict[str, Any]]], charts: list[s
         "words": list(words),
         "cells": cell_details(found),
     }
+
+
+def messages_of(grid: Grid | None) -> int:
+    """Returns how many messages the figures of a group are of together, where each is encoded on its own; else 0."""
+    rows = grid.rows if grid is not None and grid.labels.get("grain") == "each" else ()
+    return max((int(number(row.case.get("items")) or 0) for row in rows if row.timed), default=0)
 
 
 def _lean(loaded: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from tare.codec.titles import title_of
 from tare.measure.verdict import text as verdict_text
 from tare.report import answer, text, words
 from tare.report.digest import Digest, Row, items, mapping, number
-from tare.report.html.hero import of_use, uses
+from tare.report.html.hero import of_one_message, of_use, uses
 from tare.report.html.markup import Cell, details, esc, named, said, scroll_table
 from tare.report.precision import is_first_call
 
@@ -33,10 +33,15 @@ def ranking(found: Digest, slots: dict[str, int]) -> str:
         one = of_use(found, name)
         shared.setdefault(json.dumps(one.verdict.get("figures"), sort_keys=True), []).append(one)
     tables = "".join(
-        f'<div class="ranked {" ".join(f"u-{one.profile}" for one in group)}">{_bars(group, slots)}</div>'
+        f'<div class="ranked {" ".join(f"u-{one.profile}" for one in group)}">{_whose(group[0])}{_bars(group, slots)}</div>'
         for group in shared.values()
     )
     return tables + _rest(found, slots)
+
+
+def _whose(found: Digest) -> str:
+    said = of_one_message(found)
+    return f'<p class="of-one">{said}</p>' if said else ""
 
 
 def bars(found: Digest, slots: dict[str, int]) -> str:
@@ -163,7 +168,7 @@ def _kept(group: list[Digest], name: str) -> str:
         why = next((one for one in items(found.verdict.get("excluded")) if one.get("codec") == name), None)
         if why is not None:
             reason = text.one_line(str(why.get("reason") or ""), 160)
-            shown += f'<small class="out u-{found.profile}">left out: {said(reason, 200)}</small>'
+            shown += f' <small class="out u-{found.profile}">left out: {said(reason, 200)}</small>'
     return shown
 
 

@@ -182,7 +182,8 @@ const rank = () => {
   const fit = now.filter((d) => d.fits), say = $("#rank-say");
   const usual = !state.moved && (state.linked ? state.v === use.v : use.v === null);
   if (fit.length > 1) {
-    say.textContent = (state.linked ? "At " + rate(state.v) : "With no link") + ", " + labels[fit[0].codec] + " costs least: " + time(fit[0].c) +
+    const n = use.messages, each = n > 1 ? " for " + n.toLocaleString("en-US") + " messages, " + time(fit[0].c / n) + " each" : "";
+    say.textContent = (state.linked ? "At " + rate(state.v) : "With no link") + ", " + labels[fit[0].codec] + " costs least: " + time(fit[0].c) + each +
       "; next " + labels[fit[1].codec] + ", " + time(fit[1].c) + "." + (usual && use.why && fit[0].codec !== use.codec ? " " + use.why + "." : "");
   } else {
     say.textContent = fit.length ? "Only " + labels[fit[0].codec] + " may be used for " + state.profile + "." : "No codec may be used for " + state.profile + ".";
