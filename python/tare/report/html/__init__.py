@@ -17,7 +17,10 @@ _CELL = (
     ".tare-result .unseen{display:none}.tare-result td,.tare-result th{text-align:right;padding:.1em .5em}"
     ".tare-result td:not(.t){white-space:nowrap}.tare-result .t,.tare-result p{text-align:left}.tare-result .soft,.tare-result small{opacity:.7;font-weight:400}"
     ".tare-result .cards{display:flex;flex-wrap:wrap;gap:1em 2.5em}.tare-result .cards h2{font-size:1em;margin:0}.tare-result dl{display:flex;gap:1em;margin:0}"
-    ".tare-result dd{margin:0;font-weight:600}.tare-result .c,.tare-result .id{display:block}.tare-result .b{display:none}"
+    ".tare-result dd{margin:0;font-weight:600}.tare-result .c,.tare-result .id{display:block}.tare-result small.out{display:block}"
+    ".tare-result .data span{margin-left:1.2em}.tare-result .bars{text-align:left;min-width:5.5em}.tare-result .b{display:block;height:.45em}"
+    ".tare-result .b i{display:block;height:100%;background:#4a90d9}.tare-result .wide .bars{min-width:4.5em}.tare-result .b .cut{-webkit-mask:linear-gradient(90deg,#000 70%,transparent);mask:linear-gradient(90deg,#000 70%,transparent)}"
+    ".tare-result .guessed .b i{opacity:.4}"
     ".tare-result h3{margin:.6em 0 .2em;font-size:1em}.tare-result .scroll{overflow-x:auto}"
 )
 
@@ -36,7 +39,7 @@ def render(result: Any, *, profile: str | None = None, path: str = "") -> str:
 
 
 def fragment(result: Any, *, profile: str | None = None) -> str:
-    """The verdict and its table as a part of a page, for a notebook's cell: no script, no colours of its own.
+    """The verdict and its table as a part of a page, for a notebook's cell: no script, no colours but of the bars.
 
     Args:
         result: A Result, or a record as a dict.
@@ -45,22 +48,25 @@ def fragment(result: Any, *, profile: str | None = None) -> str:
     from tare.report import answer, words
     from tare.report.charts import featured
     from tare.report.digest import digest
-    from tare.report.html.hero import cards, heading
+    from tare.report.html.hero import cards, data_line, heading
     from tare.report.html.markup import esc, inline_code
     from tare.report.html.ranking import bars
 
     found = digest(result, profile=profile)
     slots = {name: place for place, name in enumerate(featured(found))}
-    lines = [esc(words.dataset_line(found)), f"<b>{esc(heading(found), 400)}</b>"]
+    lines = [f"<b>{esc(heading(found), 400)}</b>"]
     if not found.verdict.get("codec"):
         lines.append(inline_code(words.headline(found)["sentence"]))
     lines += [
         esc(answer.signed(line), 600)
-        for line in (str(found.verdict.get("doubt") or ""), words.partial_line(found))
+        for line in (str(found.verdict.get("doubt") or "").replace("`", ""), words.partial_line(found))
         if line
     ]
-    shown = cards(found, slots) + bars(found, slots) if found.verdict.get("codec") else ""
+    shown = ""
+    if found.verdict.get("codec"):
+        done = f"<p>Do it: <code>{esc(answer.call(found), 400)}</code></p>"
+        shown = f"{cards(found, slots)}{done}{bars(found, slots)}"
     return (
-        f'<div class="tare-result"><style>{_CELL}</style>'
+        f'<div class="tare-result"><style>{_CELL}</style><p class="data">{data_line(found)}</p>'
         f"{''.join(f'<p>{line}</p>' for line in lines if line)}{shown}</div>"
     )
