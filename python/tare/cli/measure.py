@@ -350,7 +350,8 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
         # The table and Markdown hold it themselves.
         for line in (result.record.get("left_out") or ()) if options["as_json"] or options["as_csv"] else ():
             tell_beside("note", f"left out: {clean(line, 1000)}")
-        for more in (not_installed(result.record, options), unsaid(options)):
+        kind = str(result.record["dataset"].get("kind") or "")
+        for more in (not_installed(result.record, options), unsaid(options, kind)):
             if more:
                 tell_beside("note", more)
         if waited := asked(result.record):
@@ -432,13 +433,18 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
     return 0
 
 
-def unsaid(options: dict[str, Any]) -> str:
-    """Whose codecs a default run does not try though they could be; empty where codecs were chosen."""
+def unsaid(options: dict[str, Any], kind: str = "") -> str:
+    """Whose codecs a default run does not try though they could be; empty where codecs were chosen.
+
+    Args:
+        options: Options of the command.
+        kind: ``document`` or ``table``, if it is known.
+    """
     from tare.measure.plan.availability import others
 
     if any(options[name] for name in ("plan", "codecs", "like", "quiet")):
         return ""
-    return others(chosen_workers(options["workers"]))
+    return others(chosen_workers(options["workers"]), kind)
 
 
 def not_installed(record: dict[str, Any], options: dict[str, Any]) -> str:
