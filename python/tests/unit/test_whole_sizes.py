@@ -73,3 +73,12 @@ def test_sizes_of_a_part_are_those_of_the_whole():
     assert case["whole_bytes"] == pytest.approx(true, rel=1e-5)
     figure = result.recommend("keep").detail["figures"][codec]["bytes"]
     assert figure == pytest.approx(case["whole_bytes"], rel=1e-5)  # figures have six digits
+
+
+@pytest.mark.parametrize(("kind", "seconds"), [("table", 1.2), ("document", 8.0)])
+def test_documents_take_as_long_to_load_as_their_part_did(kind, seconds):
+    """A quarter of them took a second: the whole is saved and loaded in eight, which may be more than is left."""
+    session: Any = SimpleNamespace(start_s=1.0, dataset=SimpleNamespace(bytes_memory=200_000_000))
+    one = seat("json:orjson", 100, 1e6)
+    one.part.kind = kind
+    assert whole_sizes._ready_s(session, one) == pytest.approx(seconds)

@@ -57,7 +57,7 @@ def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], u
     """
     able = [seat for seat in seats if seat.samples and seat.is_plain and seat.case.get("bytes")]
     total = session.dataset.bytes_memory
-    if not able or session.elapsed_s + _START_S + _LOAD_BYTE_S * total >= until_s:
+    if not able or session.elapsed_s + _ready_s(session, able[0]) >= until_s:
         return 0
     if available_bytes() < 2 * memory_factor(able[0].codec, able[0].part.kind) * total:
         return 0
@@ -65,7 +65,8 @@ def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], u
     worker = session.worker(whole, "python", hash_seed=1, loading=True)
     known = []
     try:
-        worker.request("load", deadline_s=session.settings.deadline_s, **session.given(whole, ""))
+        left_s = max(1.0, until_s - session.elapsed_s)
+        worker.request("load", deadline_s=left_s, **session.given(whole, ""))
         for seat in in_order(able, named):
             if worker.alive and session.elapsed_s + _expected_s(seat) <= until_s:
                 session.check()
@@ -135,6 +136,12 @@ def _write(worker: Worker, seat: Seat) -> bool:
         return False
     seat.case["whole_bytes"] = int(reply["bytes"])
     return True
+
+
+def _ready_s(session: Session, seat: Seat) -> float:
+    """Seconds until a process holds the whole: a table is mapped, documents are saved and loaded as their part was."""
+    mapped_s = _START_S + _LOAD_BYTE_S * session.dataset.bytes_memory
+    return mapped_s if seat.part.kind == "table" else max(mapped_s, 2 * session.start_s / seat.part.share)
 
 
 def _expected_s(seat: Seat) -> float:
