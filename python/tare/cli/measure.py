@@ -434,7 +434,7 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
 
 
 def unsaid(options: dict[str, Any], kind: str = "") -> str:
-    """Whose codecs a default run does not try though they could be; empty where codecs were chosen.
+    """Returns a note on the languages whose codecs a default run does not try; empty where codecs were chosen.
 
     Args:
         options: Options of the command.

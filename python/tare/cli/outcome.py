@@ -1,4 +1,4 @@
-"""How `tare measure` ends: whether anything was measured, and whether a codec failed or lost data."""
+"""The outcome of `tare measure`: whether anything was measured, and whether a codec failed or lost data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CAUSES = 3
 
 
 def any_failed(cases: list[dict[str, Any]]) -> bool:
-    """Whether a case failed or lost data; one that time did not suffice for did neither.
+    """Returns whether a case failed or lost data; one that was not reached did neither.
 
     >>> any_failed([{"status": "ok"}, {"status": "pending"}, {"status": "n/a"}])
     False
@@ -24,7 +24,7 @@ def any_failed(cases: list[dict[str, Any]]) -> bool:
 
 
 def unmeasured(record: dict[str, Any]) -> str:
-    """That no case was measured at all, and why, as that each codec refuses the data; empty if one was, or failed otherwise.
+    """Returns why no case was measured, e.g. that each codec refuses the data; empty if one was, or failed otherwise.
 
     >>> unmeasured({"cases": [{"status": "n/a", "reason": "holds tables"}, {"status": "pending", "reason": "no time"}]})
     'nothing was measured: holds tables; no time'

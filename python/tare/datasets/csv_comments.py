@@ -83,13 +83,13 @@ def loss_of(source: Source) -> LossError | None:
 
 
 def _count(line: bytes, delimiter: str) -> int | None:
-    """The number of delimiters outside of quotes; None of a blank line."""
+    """Returns the number of delimiters outside of quotes; None for a blank line."""
     row = next(unquoted_rows(line, delimiter), None)
     return None if row is None else row.count(delimiter.encode())
 
 
 def _begins_with_names(text: bytes, delimiter: str) -> bool:
-    """Whether the first row is names alone, and a column below it numbers alone."""
+    """Returns whether the first row has only names, above a column that has only numbers."""
     lines = text.decode("latin-1").splitlines(keepends=True)
     try:
         rows = list(islice(csv.reader(lines, delimiter=delimiter), _ROWS))

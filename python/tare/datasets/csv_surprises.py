@@ -66,7 +66,7 @@ def _note(
 
 
 def _have_offsets(cells: list[str]) -> bool:
-    """Whether a time has an offset other than that of UTC.
+    """Returns whether a time has an offset other than that of UTC.
 
     >>> _have_offsets(["2024-01-01T00:00:00Z", "2024-01-01T00:00:00+02:00"]), _have_offsets(["2024-01-01T00:00:00Z"])
     (True, False)
@@ -75,7 +75,7 @@ def _have_offsets(cells: list[str]) -> bool:
 
 
 def _are_decimal(cells: list[str]) -> bool:
-    """Whether all are numbers, some with a decimal comma.
+    """Returns whether all texts are numbers, some of them with a decimal comma.
 
     >>> _are_decimal(["7.779,20", "12"]), _are_decimal(["12.345"]), _are_decimal(["1,5", "a"])
     (True, False, False)

@@ -9,16 +9,20 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tare.fidelity.comparison import RANK, Change, Comparison, worst
 from tare.fidelity.values import compare_values
 
-__all__ = ["NOT_JSON", "add_non_finite", "non_finite_changes"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["NOT_ALL_NUMBERS", "NOT_JSON", "add_non_finite", "has_finite_columns", "non_finite_changes"]
 
 NOT_JSON = "text that is not JSON"
-"""What a change says that such a number becomes."""
-_FORMATS = ("json", "ndjson")
+"""Such a number after it was written, in the words of a change."""
+NOT_ALL_NUMBERS = ("json", "ndjson")
+"""Formats of JSON text, by id."""
 _WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _ROW = re.compile(r"\[(\d+)\]")
 _MOST = 1_000
@@ -50,7 +54,7 @@ def non_finite_changes(format_id: str, back: Any, *, kind: str) -> list[Change]:
     >>> non_finite_changes("msgpack", {"x": float("nan")}, kind="document")
     []
     """
-    if format_id not in _FORMATS or not isinstance(back, list | dict | float) or _is_finite(back):
+    if format_id not in NOT_ALL_NUMBERS or not isinstance(back, list | dict | float) or _is_finite(back):
         return []
     if kind == "document":
         return [_named(change) for change in _marked_changes(back)]
@@ -83,8 +87,29 @@ def add_non_finite(found: Comparison, format_id: str, back: Any, *, kind: str, l
     )
 
 
+def has_finite_columns(table: pa.Table) -> bool:
+    """Returns whether no column has NaN or infinities; false where a column of lists or structs may have some.
+
+    >>> import pyarrow as pa
+    >>> [has_finite_columns(pa.table({"x": [1.5, one]})) for one in (2.5, None, float("nan"))]
+    [True, True, False]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if any(pa.types.is_nested(one.type) or pa.types.is_dictionary(one.type) for one in table.schema):
+        return False
+    compute: Any = pc
+    floats = (column.cast(pa.float64()) for column in table.columns if pa.types.is_floating(column.type))
+    return all(compute.all(compute.is_finite(column), min_count=0).as_py() for column in floats)
+
+
 def _is_finite(value: Any) -> bool:
-    """Whether JSON has all numbers of a value, at the speed of C; one that is too deep to tell counts as such."""
+    """Returns whether JSON has all numbers of a value, at the speed of C; true for one that is too deep to tell.
+
+    >>> _is_finite([1.5]), _is_finite({"a": float("inf")})
+    (True, False)
+    """
     try:
         json.dumps(value, allow_nan=False, default=str, skipkeys=True)
     except ValueError:

@@ -89,10 +89,9 @@ def measure_local(
     streams: bool,
 ) -> None:
     """Measures on media with one end: a pass of what people use, the first answer, the others, rounds."""
-    end_s = session.limit_s(SHARES["streams"]) if streams else last_s(session)
+    until_s = session.limit_s(SHARES["streams"]) if streams else last_s(session)
     writes_whole = can_write_whole(session, races[0].part.share)
-    if writes_whole:
-        end_s -= WHOLE_SHARE * session.limit_s(1.0)
+    end_s = until_s - WHOLE_SHARE * session.limit_s(1.0) if writes_whole else until_s
     grains = grains_of(session)
     for race in races:
         race.first_pass(
@@ -120,13 +119,13 @@ def measure_local(
         race.rounds(ends_s)
         mark_unmeasured(race)
     if writes_whole:
-        write_whole(session, races[0].seats, _named(session), end_s + WHOLE_SHARE * session.limit_s(1.0))
+        write_whole(session, races[0].seats, _named(session), until_s)
     if session.elapsed_s < last_s(session) - END_S:
         session.verdict("rounds", "measured")
 
 
 def _named(session: Session) -> list[str]:
-    """The codecs that the answer names, the recommended one first."""
+    """Returns the codecs that the answer names, the recommended one first."""
     from tare.measure.verdict.recommend import recommend
 
     verdict = recommend(session.record, profile=session.settings.profile)

@@ -334,3 +334,22 @@ def test_a_codec_that_costs_far_more_is_no_rival_however_much_times_vary():
     verdict = verdict_of(1.9, 0.004, launch_sd=0.5, noise_sd=0.4, seed=4)
     assert verdict["confidence"] != "clear"
     assert verdict["rivals"] == []
+
+
+def test_text_of_a_table_that_was_not_reached_is_no_doubt_where_bytes_are_cheap():
+    """Over a slow link it may be the best for its size, so the answer is open there."""
+    record = synthetic_record(
+        "table",
+        planted=(
+            BASE,
+            Planted("quick:q", 20, 20, 0.3, flags=FLAT),
+            Planted("csv:pyarrow+zstd:3", 50, 50, 0.4, flags=FLAT),
+        ),
+        media=("memory",),
+        growth=False,
+        derived=False,
+        **QUIET,
+    )
+    late(record, "csv:pyarrow+zstd:3")
+    assert recommend(record, profile="cache")["confidence"] == "clear"
+    assert recommend(record, profile="exchange")["confidence"] == "can't tell"

@@ -328,3 +328,24 @@ def test_text_with_nan_is_not_json(worker, codec, tmp_path):
     found = ask(worker, "verify")
     assert (found["verdict"], [one["path"] for one in found["changes"]]) == ("lossy", ["x[*]"])
     assert found["changes"][0]["out"] == "text that is not JSON"
+
+
+@pytest.mark.parametrize(("value", "looked"), [(1.5, False), (float("nan"), True)])
+def test_numbers_that_json_lacks_are_looked_for_where_there_may_be_some(tmp_path, monkeypatch, value, looked):
+    """Loading tells that there are none, so that what came back is not read for them once more for each codec."""
+    from tare.dataset import Dataset
+    from tare.fidelity import non_finite
+    from tare.measure.worker.operations import Ops
+
+    calls = []
+    real = non_finite.add_non_finite
+    monkeypatch.setattr(
+        non_finite, "add_non_finite", lambda *given, **more: calls.append(1) or real(*given, **more)
+    )
+    saved = Dataset([{"x": value}], name="d").save_part(tmp_path / "part")
+    ops = Ops()
+    ops.op_load({"path": saved.path, "as": saved.as_, "kind": saved.kind})
+    ops.op_prepare({"codec": "json:stdlib"})
+    found = ops.op_verify({"codec": "json:stdlib"})
+    assert bool(calls) is looked
+    assert found["verdict"] == ("lossy" if looked else "same")

@@ -23,14 +23,14 @@ __all__ = ["SHARE", "can_write_whole", "write_whole"]
 
 SHARE = 0.12
 """Share of the time limit that is kept for it where only a part is measured."""
-# As many times the least size as a codec may be predicted to take: others are not the smallest by any mistake.
+# Codecs that are predicted to take at most so many times the least size may be the smallest.
 _NEAR_SIZE = 1.3
 # To start a process and load the data, seconds beside what a byte takes.
 _START_S, _LOAD_BYTE_S = 0.4, 4e-9
 
 
 def can_write_whole(session: Session, share: float) -> bool:
-    """Whether sizes are predicted from a part, and the whole is at hand.
+    """Returns whether sizes are predicted from a part while the whole is in memory.
 
     Args:
         session: The run.
@@ -93,7 +93,7 @@ def correct(seats: Sequence[Seat], known: Sequence[Seat]) -> None:
 
 
 def in_order(seats: Sequence[Seat], named: Sequence[str]) -> list[Seat]:
-    """The seats in the order in which they are written: the recommended one, then of what may be the smallest one for each writer.
+    """Returns the seats in the order of writing: the recommended one, then one of each library that may be the smallest.
 
     Args:
         seats: Seats with samples.
@@ -112,12 +112,12 @@ def in_order(seats: Sequence[Seat], named: Sequence[str]) -> list[Seat]:
 
 
 def _writer(seat: Seat) -> tuple[str, str]:
-    """Format and library: they decide how a size grows."""
+    """Returns format and library, which decide how a size grows."""
     return seat.codec.format_id, seat.codec.library_name
 
 
 def _write(worker: Worker, seat: Seat) -> bool:
-    """Writes the whole once; whether its size is known then."""
+    """Writes the whole once; returns whether that gave its size."""
     id = str(seat.codec)
     try:
         worker.request("prepare", codec=id, threads=seat.threads, cold=False)

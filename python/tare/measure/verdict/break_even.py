@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["flips"]
 
-# Faster than memory, or slower than a modem, is no advice.
+# No link is faster than memory or slower than a modem.
 FASTEST, SLOWEST = 1e11, 1e4
 MOST_READS = 1e6
 # A change that may lie anywhere within a factor of ten is no advice.

@@ -58,7 +58,6 @@ class Choice:
         share: Share of the data that was measured.
         source_format: Format that the data came in; empty if it came as objects.
         messages: How many messages the data is, where figures are of one of them; else 0.
-        is_table: Whether the data is a table.
     """
 
     profile: Profile
@@ -75,7 +74,6 @@ class Choice:
     share: float = 1.0
     source_format: str = ""
     messages: int = 0
-    is_table: bool = False
 
     @property
     def waiting(self) -> list[str]:
@@ -134,7 +132,6 @@ def choose(
         notes.append(f"provisional: predicted from {text.percent(1 / full)} of the data")
     elif grain == "each" and not math.isclose(full, 1.0):
         notes.append(f"messages were timed on {text.percent(1 / full)} of the lines, in contiguous blocks")
-    choice.is_table = (record.get("dataset") or {}).get("kind") == "table"
     if grain == "each":
         choice.messages = int(((record.get("dataset") or {}).get("shape") or {}).get("items") or 0)
     per_byte = copying(record, analysis)

@@ -122,10 +122,8 @@ def _rivals(own: float, own_draws: Array, others: Costs, near: float) -> tuple[s
 
 
 def _is_behind(codec: str, choice: Choice) -> bool:
-    """Whether a codec is text of a table, which is never the best where reading it costs more than its bytes."""
-    return (
-        choice.profile.bytes_per_s > SLOW_LINK and codec.startswith(("csv:", "ndjson:")) and choice.is_table
-    )
+    """Returns whether a codec writes a table as text, which costs more to read than its bytes save over a fast link."""
+    return choice.profile.bytes_per_s > SLOW_LINK and codec.startswith(("csv:", "ndjson:polars"))
 
 
 def _is_disturbed(figure: Figure | None) -> bool:
