@@ -10,13 +10,13 @@ from tare.datasets import csvs
 from tare.datasets.csv_dialect import dialect
 from tare.datasets.source import HEAD_BYTES, Source, printable
 from tare.errors import TareError
+from tare.formats.csv_rows import BOM
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["note_surprises"]
 
-_BOM = b"\xef\xbb\xbf"
 _OFFSET = re.compile(r"[+-]\d\d:?(?:\d\d)?$")
 _UTC = re.compile(r"[+-]00:?(?:00)?$")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
@@ -39,7 +39,7 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema) -> None:
     names = [name for name in (*zoned, *texts) if schema.names.count(name) == 1]
     if not names:
         return
-    head = data[:HEAD_BYTES].removeprefix(_BOM)
+    head = data[:HEAD_BYTES].removeprefix(BOM)
     try:
         plain = csvs.texts_of(
             source, head[: csvs.last_row(head)] if len(data) > len(head) else head, style, names

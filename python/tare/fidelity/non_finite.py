@@ -17,11 +17,11 @@ from tare.fidelity.values import compare_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NOT_ALL_NUMBERS", "NOT_JSON", "add_non_finite", "has_finite_columns", "non_finite_changes"]
+__all__ = ["JSON_FORMATS", "NOT_JSON", "add_non_finite", "has_finite_columns", "non_finite_changes"]
 
 NOT_JSON = "text that is not JSON"
 """Such a number after it was written, in the words of a change."""
-NOT_ALL_NUMBERS = ("json", "ndjson")
+JSON_FORMATS = ("json", "ndjson")
 """Formats of JSON text, by id."""
 _WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _ROW = re.compile(r"\[(\d+)\]")
@@ -54,7 +54,7 @@ def non_finite_changes(format_id: str, back: Any, *, kind: str) -> list[Change]:
     >>> non_finite_changes("msgpack", {"x": float("nan")}, kind="document")
     []
     """
-    if format_id not in NOT_ALL_NUMBERS or not isinstance(back, list | dict | float) or _is_finite(back):
+    if format_id not in JSON_FORMATS or not isinstance(back, list | dict | float) or _is_finite(back):
         return []
     if kind == "document":
         return [_named(change) for change in _marked_changes(back)]

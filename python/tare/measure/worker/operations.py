@@ -151,7 +151,7 @@ class Ops:
 
     def op_verify(self, request: dict[str, Any]) -> dict[str, Any]:
         """Compare the last value that came back with the one that was loaded."""
-        from tare.fidelity.non_finite import NOT_ALL_NUMBERS, add_non_finite
+        from tare.fidelity.non_finite import JSON_FORMATS, add_non_finite
         from tare.measure.fidelity.run_probes import compare
 
         ready = self.codec(request)
@@ -170,7 +170,7 @@ class Ops:
             if ready.order == "lexical" and self.data_kind == "document":
                 wanted = sorted_names(wanted)
             found = compare(wanted, ready.last, kind=self.data_kind, limit=limit)
-            if ready.codec.format_id in NOT_ALL_NUMBERS and self._may_be_non_finite():
+            if ready.codec.format_id in JSON_FORMATS and self._may_be_non_finite():
                 read = ready.own_reading()
                 found = add_non_finite(found, ready.codec.format_id, read, kind=self.data_kind, limit=limit)
         ready.last = None
