@@ -49,6 +49,7 @@ class Dataset:
         source_kind: The in-memory kind it was given in: ``arrow``, ``pandas``, ``polars``,
             ``python``; for a file, ``arrow`` or ``python``.
         compressors: Names of the compressors around the file, the outermost first.
+        plain: Whether it is a document that was read from JSON, which carries it exactly.
 
     >>> Dataset([1, 2, 3], name="three").kind
     'document'
@@ -66,6 +67,7 @@ class Dataset:
         notes: tuple[str, ...] = (),
         source_kind: str = "",
         compressors: tuple[str, ...] = (),
+        plain: bool = False,
     ) -> None:
         self.value = value
         self.name = name
@@ -75,6 +77,7 @@ class Dataset:
         self.partial = partial
         self.notes = notes
         self.compressors = compressors
+        self.plain = plain
         self.kind = kinds.kind_of(value)
         self.source_kind = source_kind or ("arrow" if self.kind == "table" else "python")
 
@@ -115,8 +118,10 @@ class Dataset:
 
     @functools.cached_property
     def _hash(self) -> str:
-        hashed = hashing.hash_table if self.kind == "table" else hashing.hash_document
-        digest = hashed(self.value)
+        if self.kind == "table":
+            digest = hashing.hash_table(self.value)
+        else:
+            digest = hashing.hash_document(self.value, plain=self.plain)
         footprint.give_back()
         return digest
 
@@ -186,6 +191,7 @@ class Dataset:
             notes=self.notes,
             source_kind=self.source_kind,
             compressors=self.compressors,
+            plain=self.plain,
         )
 
     def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
@@ -215,7 +221,7 @@ class Dataset:
         """
         if self.kind == "document":
             piece = self if size == 1 else self.subset(size, seed=seed)
-            how, digest = saving.save_document(piece.value, path)
+            how, digest = saving.save_document(piece.value, path, plain=piece.plain)
             return saving.Saved(os.fspath(path), how, self.kind, piece.items, piece.bytes_memory, digest)
         data, apart = saving.with_one_dictionary(self.value)
         mask = sampling.drawn_mask(data, size, seed=seed)
@@ -303,6 +309,7 @@ def _of(source: Source, loaded: Loaded) -> Dataset:
         partial=loaded.partial,
         notes=tuple(dict.fromkeys(loaded.notes)),
         compressors=source.compressors,
+        plain=loaded.plain,
     )
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tare import collector
 from tare.datasets import encodings, jsonscan, prefixes, recognise, repeats
 from tare.datasets.numbers import finite, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
@@ -106,14 +107,19 @@ def parse_json(data: bytes) -> Any:
     >>> parse_json(b'[18446744073709551616, NaN]')
     [18446744073709551616, nan]
     """
+    return _parsed(data)[0]
+
+
+def _parsed(data: bytes) -> tuple[Any, bool]:
+    """As `parse_json`, and whether orjson read it: then JSON carries it exactly, and no value need be looked at."""
     import orjson
 
     if not has_long_number(data):
         try:
-            return orjson.loads(data)
+            return orjson.loads(data), True
         except orjson.JSONDecodeError:
             pass  # perhaps NaN or half a surrogate pair, which the standard library takes
-    return _exactly(data, wide=may_overflow(data))
+    return _exactly(data, wide=may_overflow(data)), False
 
 
 def _exactly(data: bytes, *, wide: bool) -> Any:
@@ -135,7 +141,8 @@ def parse_whole(source: Source, data: bytes) -> Any:
         Truncated, Malformed, Limit: It is no JSON; the offset is given.
     """
     try:
-        value = parse_json(data)
+        with collector.paused():
+            value, source.plain = _parsed(data)
     except (ValueError, RecursionError) as error:
         raise _json_fault(source, data, error) from None
     return value
@@ -150,20 +157,24 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
     import orjson
 
     loads: Callable[[bytes], Any] = orjson.loads
+    plain = True
     if has_long_number(data):
-        loads = functools.partial(_parse_line, wide=may_overflow(data))
+        loads, plain = functools.partial(_parse_line, wide=may_overflow(data)), False
     values = []
     at = 0
-    for line in data.split(b"\n"):
-        if line.strip():
-            try:
-                values.append(loads(line))
-            except (ValueError, RecursionError):
+    with collector.paused():
+        for line in data.split(b"\n"):
+            if line.strip():
                 try:
-                    values.append(parse_json(line))
-                except (ValueError, RecursionError) as error:
-                    raise _line_fault(source, data, at, line, error) from None
-        at += len(line) + 1
+                    values.append(loads(line))
+                except (ValueError, RecursionError):
+                    plain = False
+                    try:
+                        values.append(parse_json(line))
+                    except (ValueError, RecursionError) as error:
+                        raise _line_fault(source, data, at, line, error) from None
+            at += len(line) + 1
+    source.plain = plain
     return values
 
 

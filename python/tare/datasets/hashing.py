@@ -44,24 +44,32 @@ def hash_columns(schema: pa.Schema, columns: Iterable[Any], rows: int) -> str:
     return digest.hexdigest()
 
 
-def hash_document(value: Any) -> str:
+def hash_document(value: Any, *, plain: bool = False) -> str:
     """SHA-256 of the value's JSON, or of its tagged values where JSON cannot carry it.
+
+    Args:
+        value: The document.
+        plain: As `text_of` takes it.
 
     >>> hash_document([1]) == hash_document([1.0])
     False
     """
-    return hash_text(text_of(value)[1])
+    return hash_text(text_of(value, plain=plain)[1])
 
 
-def text_of(value: Any) -> tuple[str, bytes]:
+def text_of(value: Any, *, plain: bool = False) -> tuple[str, bytes]:
     """Returns a document's JSON and ``json``, or its tagged values and ``values`` where JSON cannot carry it.
+
+    Args:
+        value: The document.
+        plain: Whether JSON is known to carry it, as it was read from there: it is not read again to be compared.
 
     >>> text_of([1]), text_of((1,))[0]
     (('json', b'[1]'), 'values')
     """
     from tare import tagged
 
-    text = tagged.exact_json(value)
+    text = tagged.exact_json(value, checked=plain)
     return ("values", tagged.dump_text(value)) if text is None else ("json", text)
 
 

@@ -44,12 +44,14 @@ class Loaded:
         kind: ``table`` or ``document``.
         partial: Which part it is: rule, share, totals; None for the whole.
         notes: What the user should know.
+        plain: Whether it is a document that JSON is known to carry exactly.
     """
 
     value: Any
     kind: str
     partial: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
+    plain: bool = False
 
 
 _TABLES = {"parquet": tables.load_parquet, "arrow": tables.load_arrow, "orc": tables.load_orc}
@@ -112,7 +114,7 @@ def _document(source: Source, options: Options) -> Loaded:
     partial = _first("first rows", items, share)
     if partial is not None and not isinstance(value, list):
         partial["rows_total"] = 1
-    return Loaded(value, "document", partial, source.notes)
+    return Loaded(value, "document", partial, source.notes, source.plain)
 
 
 def _robject(source: Source, options: Options) -> Loaded:

@@ -67,8 +67,13 @@ def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
     return {"path": name, "as": save_document(value, name)[0], "kind": kind}
 
 
-def save_document(value: Any, path: str | os.PathLike[str]) -> tuple[str, str]:
+def save_document(value: Any, path: str | os.PathLike[str], *, plain: bool = False) -> tuple[str, str]:
     """Writes a document as JSON if that carries it exactly, else as tagged values.
+
+    Args:
+        value: The document.
+        path: Where it is written.
+        plain: Whether JSON is known to carry it exactly.
 
     Returns:
         How it was written, ``json`` or ``values``, and its content hash, which is that of the same text.
@@ -79,7 +84,7 @@ def save_document(value: Any, path: str | os.PathLike[str]) -> tuple[str, str]:
     """
     from tare.datasets import hashing
 
-    how, text = hashing.text_of(value)
+    how, text = hashing.text_of(value, plain=plain)
     with open(os.fspath(path), "wb") as file:
         file.write(text)
     return how, hashing.hash_text(text)

@@ -86,6 +86,8 @@ def _walk(value: Any, cap: int | None, seed: int, *, must: bool = False) -> Shap
             return None
         shape.depth = max(shape.depth, depth)
         inner, leaves = _children(children, types, weight)
+        if cap is None and len(inner) > _BUDGET - visited:
+            return None
         shape.leaves += leaves * weight
         if cap is not None and len(inner) > cap:
             shape.sampled = True

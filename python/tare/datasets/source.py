@@ -49,6 +49,7 @@ class Source:
         others: Versions that were found under the path when it was opened again.
         skipped: Comment lines before a CSV's header: what is opened and read begins behind them.
         tabs: Whether the user called it TSV, whatever its name ends in.
+        plain: Whether its value was read as JSON that carries it exactly, so that nothing of it need be checked.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Source:
     others: list[Identity | None] = field(default_factory=list)
     skipped: bytes = b""
     tabs: bool = False
+    plain: bool = False
 
     def open(self) -> BinaryIO:
         """The plain bytes from their start, as a file of the caller's to close."""
