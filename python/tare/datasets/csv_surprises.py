@@ -1,4 +1,4 @@
-"""Notes on columns of a CSV whose type is not what their text suggests: times that lose their offsets, and numbers that stay text."""
+"""Notes on columns of a CSV whose type is not what their text suggests: times that lose their offsets, versions that are read as numbers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ __all__ = ["note_surprises"]
 _OFFSET = re.compile(r"[+-]\d\d:?(?:\d\d)?$")
 _UTC = re.compile(r"[+-]00:?(?:00)?$")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
+_TRAILING_ZERO = re.compile(rb"\.\d+0[\"\s,;|]")
+_DECIMAL = re.compile(r"[+-]?(\d+)\.(\d+)")
 _TOLD = 5
 
 
 def note_surprises(source: Source, data: bytes, schema: pa.Schema) -> None:
-    """Notes times with offsets, which are read as UTC, and numbers with a decimal comma, which are read as text.
+    """Notes times with offsets, numbers with a decimal comma, and texts such as 1.10 that are read as numbers.
 
     Args:
         source: The file; it gets the notes.
@@ -36,10 +38,12 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema) -> None:
     style = dialect(data, source.ending)
     zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
     texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
-    names = [name for name in (*zoned, *texts) if schema.names.count(name) == 1]
+    head = data[:HEAD_BYTES].removeprefix(BOM)
+    has_zeros = _TRAILING_ZERO.search(head) is not None
+    doubles = [one.name for one in schema if has_zeros and one.type == pa.float64()]
+    names = [name for name in (*zoned, *texts, *doubles) if schema.names.count(name) == 1]
     if not names:
         return
-    head = data[:HEAD_BYTES].removeprefix(BOM)
     try:
         plain = csvs.texts_of(
             source, head[: csvs.last_row(head)] if len(data) > len(head) else head, style, names
@@ -50,6 +54,7 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema) -> None:
     cells = {name: [one for one in found if one not in csvs.MISSING] for name, found in cells.items()}
     _note(source, "times with offsets are read as UTC", zoned, cells, _have_offsets)
     _note(source, "numbers with a decimal comma are read as text", texts, cells, _are_decimal)
+    _note(source, "texts such as 1.10 are read as numbers (1.1)", doubles, cells, _are_versions)
 
 
 def _note(
@@ -82,3 +87,17 @@ def _are_decimal(cells: list[str]) -> bool:
     """
     plain = [cell.strip() for cell in cells]
     return any("," in cell for cell in plain) and all(_DECIMAL_COMMA.fullmatch(cell) for cell in plain)
+
+
+def _are_versions(cells: list[str]) -> bool:
+    """Returns whether numbers have trailing zeros that no usual way of writing numbers gives: 1.9 and 1.10 are versions.
+
+    Programs write numbers with as few digits as they need, or with a fixed number of decimals or of digits.
+
+    >>> _are_versions(["1.9", "1.10"]), _are_versions(["1.90", "1.10"]), _are_versions(["12.3", "1.10"])
+    (True, False, False)
+    """
+    found = [match.groups() for cell in cells if (match := _DECIMAL.fullmatch(cell.strip()))]
+    zeros = any(len(decimals) > 1 and decimals.endswith("0") for _, decimals in found)
+    varies = len({len(decimals) for _, decimals in found}) > 1
+    return zeros and varies and len({len((whole + decimals).lstrip("0")) for whole, decimals in found}) > 1

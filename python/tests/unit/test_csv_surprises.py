@@ -9,6 +9,7 @@ from tare import open_dataset
 from tare.datasets import csvload
 
 OFFSETS = "times with offsets are read as UTC: ts"
+VERSIONS = "texts such as 1.10 are read as numbers (1.1): version"
 COMMA = "numbers with a decimal comma are read as text: betrag"
 
 
@@ -19,6 +20,11 @@ COMMA = "numbers with a decimal comma are read as text: betrag"
         ("a.tsv", "id\tts\n1\t2024-03-30T01:00:00+01:00\n2\t2024-04-30T01:00:00+02:00\n", OFFSETS),
         ("a.csv", "id,ts\n1,2024-03-30T01:00:00Z\n2,2024-04-30T01:00:00+00:00\n", ""),
         ("a.csv", "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n", COMMA),
+        ("a.csv", "id,version\n1,1.9\n2,1.10\n", VERSIONS),
+        ("a.csv", 'id,version,b\n1,"1.9",2.25\n2,"1.10",1.5\n', VERSIONS),
+        ("a.csv", "id,price\n1,1.90\n2,12.10\n", ""),
+        ("a.csv", "id,measured\n1,12.3\n2,1.10\n", ""),
+        ("a.csv", "id,version\na,1.9\nb,1.10\nc,1.10.2\n", ""),
         ("a.csv", "datum;betrag\n01.02.2023;7,5\n02.02.2023;12,5\n", ""),
     ],
 )
