@@ -23,8 +23,19 @@ import regret_timeit
 from regret_answers import Answer, asked, reported, settled, verdicts, weights
 from regret_data import CACHE, Dataset, csv_of_bytes, selected
 from regret_machine import file_rate, rates
-from regret_oracle import SHORTLIST, oracle, oracle_of_lines, true_times
-from regret_uses import Choice, Figures, calibration, factor, judge, median, quantile, uses_of
+from regret_oracle import ALONE, SHORTLIST, oracle, oracle_of_lines, true_times
+from regret_uses import (
+    Choice,
+    Figures,
+    calibration,
+    cost,
+    eligible,
+    factor,
+    judge,
+    median,
+    quantile,
+    uses_of,
+)
 
 SIZE_WHOLE, SIZE_BLOCKS = 0.01, 0.03  # how far the size of the whole may be off
 CSV_BYTES = {"10MB": 10_000_000, "100MB": 100_000_000, "2GB": 2_000_000_000}
@@ -78,8 +89,28 @@ def about() -> dict[str, Any]:
         "datasets": [one.name for one in selected()],
         "limit": LIMIT["answers"],
         "file_mb_per_s": round(file_rate() / 1e6),
+        "oracle_alone": {load: _alone(load) for load in CELLS},
         "cells": {load: [HEADER, *(cell.line() for cell in cells)] for load, cells in CELLS.items()},
         "oracle": {one.name: _listed(_candidates(one)) for one in selected()},
+    }
+
+
+def _alone(load: str) -> dict[str, float]:
+    """Returns the regret of who measures everything once, each codec in a process of its own, and takes the least."""
+    found = []
+    for dataset in selected():
+        for name, use in uses_of(verdicts(answer(dataset, load).record)).items():
+            true = figures(dataset, load, name)
+            once = ALONE[dataset.name, dataset.kind == "lines" and name == "message"]
+            costs = {id: cost(use, one, file_rate()) for id, one in once.items() if eligible(id, use, one)}
+            costs = {id: value for id, value in costs.items() if math.isfinite(value)}
+            choice = judge(use, min(costs, key=costs.__getitem__), true, file_rate()) if costs else None
+            if choice is not None and choice.regret is not None:
+                found.append(choice.regret)
+    return {
+        "median": round(median(found), 3),
+        "95 %": round(quantile(found, 0.95), 3),
+        "worst": round(max(found, default=math.nan), 3),
     }
 
 
@@ -99,6 +130,7 @@ def _listed(found: dict[str, Figures]) -> list[str]:
 def epilogue() -> None:
     """Prints every cell, and what the words are worth; remove the largest file."""
     for load, several in CELLS.items():
+        print(f"\n{load}: regret of who measures everything once: {_alone(load)}")
         print(f"\n{load}: {HEADER}")
         for cell in several:
             print(cell.line())

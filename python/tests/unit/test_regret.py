@@ -101,6 +101,21 @@ def test_regret_is_the_cost_over_the_least_of_the_eligible(uses: ModuleType) -> 
     assert uses.judge(use, "pickle", {"pickle": found["pickle"]}, 1e9) is None
 
 
+def test_what_may_be_the_best_is_measured_again(oracle: ModuleType, uses: ModuleType) -> None:
+    """The least of several processes counts, and one that fails then has its first figures."""
+    one = uses.Figures(100.0, 2.0, 1.0, 0.5)
+    assert oracle.least_of(one, uses.Figures(100.0, 1.0, 3.0)) == uses.Figures(100.0, 1.0, 1.0, 0.5)
+    assert oracle.least_of(one, uses.Figures(failed="hangs")) == one
+    found = {
+        "json:orjson": uses.Figures(1e6, 1e-3, 1e-3),
+        "msgpack:msgspec": uses.Figures(1e6, 1.3e-3, 1.3e-3),
+        "json:stdlib": uses.Figures(1e6, 1.0, 1.0),
+        "pickle": uses.Figures(1e6, 1e-6, 1e-6),
+    }
+    assert oracle.near(found, 1e9) == ["json:orjson", "msgpack:msgspec"]
+    assert oracle.near({}, 1e9) == []
+
+
 def test_conditions_bar_codecs(uses: ModuleType) -> None:
     """Readers of Tare's own do not count, and a part is read of columns alone."""
     second = uses.SECOND
