@@ -120,6 +120,7 @@ def measure_local(
         mark_unmeasured(race)
     if writes_whole:
         write_whole(session, races[0].seats, _named(session), until_s)
+        races[0].rounds(until_s)  # in what writing did not take
     if session.elapsed_s < last_s(session) - END_S:
         session.verdict("rounds", "measured")
 

@@ -33,8 +33,9 @@ _SMALL_BYTES = {"table": 4 << 20, "document": 1 << 20}
 _LINES_BYTES, _NEARLY = 8 << 20, 0.7
 # Times over the best that a codec may cost on the small part to be measured on the whole.
 _PROMISING = 2.0
-# Times over the best in the use that suits a codec most, up to which it may be the best: what was tried once is that far off.
-_NEAR = 1.6
+# Times over the best in the use that suits a codec most, up to which it may be the best: what was tried once is that
+# far off, what a round has sampled too is so far.
+_NEAR, _NEAR_SAMPLED = 1.6, 1.3
 # With less time than this, in seconds, no further codec is tried.
 _WORTH_S = 1.0
 # Starting, loading and trying the second process of the base takes about as long; then it has no rounds.
@@ -248,7 +249,7 @@ class Measurement:
         """Those that may be the best of some use, and the base with its controls."""
         for each in (False, True):
             self.uses.measure_distances(one for one in self.seats if one.samples and _each(one) == each)
-        return {seat for seat in seats if seat.codec == self.base or seat.distance <= _NEAR}
+        return {seat for seat in seats if seat.codec == self.base or seat.distance <= _near_of(seat)}
 
     def _plain(self) -> list[Seat]:
         return [seat for seat in self.seats if not _each(seat)]
@@ -338,6 +339,10 @@ def _rounds_kept(case: dict[str, Any]) -> int:
     """Rounds of a case that an interrupted run left."""
     counts = [len(columns["round"]) for launch in case["launches"] for columns in launch["samples"].values()]
     return min(counts, default=0)
+
+
+def _near_of(seat: Seat) -> float:
+    return _NEAR_SAMPLED if rounds_of(seat) else _NEAR
 
 
 def _each(seat: Seat) -> bool:

@@ -35,6 +35,8 @@ Costs = Mapping[str, tuple[float, Array]]
 WORTH = 1.10
 # Nor, in the whole use, one that costs so many seconds more, if that was shown.
 NOTICED_S = 50e-3
+# Nor one for its size alone that costs more than so many times the least: what is measured is off by as much again.
+WORTH_OF_SIZE = 1.05
 # A codec is smaller if it takes at most this share of the bytes.
 SMALLER = 0.95
 # One message is measured, but they are sent by the million: each microsecond counts.
@@ -48,7 +50,8 @@ def preferred(choice: Choice, costs: Costs) -> Costed:
 
     A difference does not matter below a tenth of the least cost and below 50 ms of the whole use, or where it
     is not shown. Then types that come back come first, codecs that many people use next, and last what is
-    smaller by more than it costs more. No codec that costs a tenth more than the least is ever returned.
+    smaller by more than it costs more, where that is at most a twentieth. No codec that costs a tenth more than
+    the least is ever returned.
 
     Args:
         choice: The codecs that qualify; at least one.
@@ -116,7 +119,13 @@ def joins_lines(codec: str, source_format: str) -> bool:
 def _smaller(several: Sequence[Costed], costs: Costs) -> Costed:
     """Returns the cheapest, or one that is smaller by more than it costs more."""
     cheapest = min(several, key=lambda one: (costs[one.codec][0], one.bytes, one.codec))
-    smaller = [one for one in several if one is cheapest or one.bytes <= SMALLER * cheapest.bytes]
+    least = costs[cheapest.codec][0]
+    smaller = [
+        one
+        for one in several
+        if one is cheapest
+        or (one.bytes <= SMALLER * cheapest.bytes and costs[one.codec][0] <= WORTH_OF_SIZE * least)
+    ]
     return min(smaller, key=lambda one: (one.bytes * costs[one.codec][0], one.codec))
 
 
