@@ -201,6 +201,15 @@ def test_launches_far_apart_give_draws_that_can_be_times(launches):
     assert draws.std() > 1
 
 
+@pytest.mark.parametrize(("count", "expected"), [(3, 100), (9, 100), (10, 200), (19, 200), (20, 210)])
+def test_one_fast_moment_of_many_decides_nothing(count, expected):
+    """A machine that others share is fast for moments; of ten rounds and more what a tenth do not exceed counts."""
+    rounds = [200.0 + 10 * (at > 0) for at in range(count - 1)] + [100.0]
+    found = summarise_least(np.log(np.array([[rounds]])), Resampler(1))
+    assert round(float(np.exp(found.point[0]))) == expected
+    assert found.lo[0] == found.point[0] <= found.hi[0]
+
+
 @pytest.mark.parametrize(
     ("rounds", "most"),
     [
