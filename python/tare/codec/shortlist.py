@@ -49,8 +49,8 @@ _COMMON: Mapping[str, tuple[str, ...]] = {
 _OF_LINES = ("blit:tare+zstd:3", "ndjson:orjson+zstd:3", "ndjson:msgspec+zstd:3")
 _BESIDE: Mapping[str, tuple[str, ...]] = {
     "table": (
-        "parquet:polars,compression=snappy",
         "parquet:polars,compression=lz4",
+        "parquet:polars,compression=snappy",
         "parquet:pyarrow,compression=lz4",
         "parquet:polars,level=9",
         "parquet:duckdb,compression=zstd,level=9",
@@ -60,12 +60,12 @@ _BESIDE: Mapping[str, tuple[str, ...]] = {
         "csv:polars+lz4",
     ),
     "document": (
-        "json:orjson+lz4",
-        "json:msgspec+zstd:3",
+        "blit:tare+lz4",
         "msgpack:ormsgpack+zstd:3",
         "msgpack:ormsgpack+lz4",
+        "json:msgspec+zstd:3",
+        "json:orjson+lz4",
         "blit:tare+zstd:3",
-        "blit:tare+lz4",
     ),
 }
 # Place of the user's own format among tables.

@@ -30,7 +30,7 @@ QUICK_LAUNCHES = 3
 FIRST_WEIGHT = 1.6
 """How many times the time of another launch of a plan the first one gets: it warms up, and compares what came back."""
 # Less is measured whole, without asking how long it takes.
-_LARGE_BYTES = 32 << 20
+_LARGE_BYTES = 20 << 20
 # What a codec is tried on to tell how long a pass takes; what is measured at the least.
 _TRIED_BYTES, _LEAST_BYTES = 4 << 20, 16 << 20
 # Seconds that the base takes for a byte where it could not be tried.
@@ -64,7 +64,7 @@ def fitting_share(session: Session, base: Codec, codecs: Sequence[Codec], *, lin
         byte_s, start_s = _pace(session, base)
         # Each library has a process, which starts and loads while another is measured.
         libraries = len({codec.library.modules or codec.format.id for codec in codecs})
-        left_s = session.limit_s(SHARES["pass"]) - session.elapsed_s - libraries * start_s / 2
+        left_s = session.limit_s(SHARES["fitted pass"]) - session.elapsed_s - libraries * start_s / 2
         passes = left_s / max(1e-9, len(codecs) * _PASS[dataset.kind] * byte_s * total)
         share = min(share, passes - 2 * lines)
     share = max(share, min(1.0, _LEAST_BYTES / max(1, total)))

@@ -43,7 +43,7 @@ _CONTROL_S = 0.5
 _KEPT_EVERY_S = 5.0
 """Seconds after which the rounds so far go into the journal."""
 # When the first answer is due, though the pass is not over: after this, and a share of the limit.
-_ANSWER_S, _ANSWER_SHARE, _FEWEST = 1.5, 0.2, 4
+_ANSWER_S, _ANSWER_SHARE, _FEWEST = 1.5, 0.15, 4
 _UNLIMITED_S = 60.0
 _MEASURED = ("ok", "lossy", "unproven")
 

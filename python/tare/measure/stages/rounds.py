@@ -19,7 +19,8 @@ FEW = 3
 # Calls in a row of what takes no longer than this, in seconds: of a longer one memory is a small part.
 _IN_A_ROW, _AGAIN_S = 2, 0.15
 # Times over the best from which on what people use is not sampled before the best are known well.
-_FAR = 3.0
+# The same while one round is enough for now: then variants come, and may be better than all of them.
+_FAR, _FAR_AT_FIRST = 3.0, 1.8
 # Rounds of those near the best: until a quarter of their samples lie within this of the least.
 _SOME, _FEWEST, _MOST = 5, 9, 45
 _NARROW = 0.02
@@ -52,7 +53,7 @@ def sample_rounds(
     taken = first
     while True:
         close = near()
-        due = _due([seat for seat in seats if _lives(seat)], close, common)
+        due = _due([seat for seat in seats if _lives(seat)], close, common, _FAR_AT_FIRST if once else _FAR)
         if once and all(rounds_of(seat) > 0 for seat in seats if seat in close and _lives(seat)):
             return taken
         order = [(seat, operation) for seat in due for operation in seat.operations]
@@ -79,12 +80,12 @@ def sample_rounds(
             session.tell("rounds", taken, 0, f"round {taken}: {len(due)} codecs")
 
 
-def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat]) -> list[Seat]:
-    """Who is in the next rounds: what matters most comes first."""
+def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat], far: float) -> list[Seat]:
+    """Who is in the next rounds: what matters most comes first; of what people use, what costs up to ``far`` times the best."""
     rounds = {seat: rounds_of(seat) for seat in seats}
     close = [seat for seat in seats if seat in near]
     # A trial's calls are cold: what was off in it may not be.
-    usual = [seat for seat in seats if seat in near or (seat in common and seat.distance <= _FAR)]
+    usual = [seat for seat in seats if seat in near or (seat in common and seat.distance <= far)]
     return (
         [seat for seat in usual if rounds[seat] < 1]
         or [seat for seat in close if rounds[seat] < FEW]
