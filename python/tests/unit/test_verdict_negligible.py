@@ -33,10 +33,12 @@ CODE = {"executes_code": True, "languages": ["python"], "spec": ""}
         (Planted("rare:r", 4.2, 4.2, 0.4, flags=SAFE), Planted("odd:o", 4, 4, 0.5, flags=SAFE), "rare:r"),
         # 1 % smaller does not pay for 5 % more cost.
         (Planted("rare:r", 4.2, 4.2, 0.495, flags=SAFE), Planted("odd:o", 4, 4, 0.5, flags=SAFE), "odd:o"),
+        # Nor does a fifth fewer bytes for 8 % more: a figure is off by as much.
+        (Planted("rare:r", 6.2, 6.2, 0.4, flags=SAFE), Planted("odd:o", 4, 4, 0.5, flags=SAFE), "odd:o"),
         # A quarter more is more than anything can pay for.
         (Planted("arrow:pyarrow", 8, 8, 0.5, flags=SAFE), Planted("odd:o", 4, 4, 0.5, changes=TYPED, flags=CODE), "odd:o"),
     ],
-    ids=["types", "safety", "common", "smaller", "hardly smaller", "too dear"],
+    ids=["types", "safety", "common", "smaller", "hardly smaller", "smaller for too much", "too dear"],
 )  # fmt: skip
 def test_nearly_equal_costs_are_decided_by_what_else_a_codec_offers(one, other, expected):
     """Types come first, then safety, what is common, and what is smaller by more than it costs."""
