@@ -17,6 +17,7 @@ import click
 
 from tare.cli.grouping import GroupedCommand
 from tare.cli.outcome import any_failed, unmeasured
+from tare.cli.saved_records import name_of_record, records_folder
 from tare.cli.types import Seconds
 
 if TYPE_CHECKING:
@@ -365,7 +366,9 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
                 f"interrupted; go on with: {without_resume(command_line())} --resume {options['out']}",
                 err=True,
             )
-        tell_beside("record", f"{from_home(str(options['out']))}   (tare report shows it again)")
+        out = str(options["out"])
+        again = f"   (tare report {shlex.quote(name_of_record(out))} shows it again)" if out != "-" else ""
+        tell_beside("record", f"{from_home(out)}{again}")
         if options["html"]:
             click.echo(f"report  {options['html']}", err=True)
 
@@ -442,7 +445,9 @@ def unsaid(options: dict[str, Any], kind: str = "") -> str:
     """
     from tare.measure.plan.availability import others
 
-    if any(options[name] for name in ("plan", "codecs", "like", "quiet")):
+    if any(options[name] for name in ("plan", "codecs", "like", "quiet")) or not (
+        options["verbose"] or options["all_codecs"] or options["dry_run"]
+    ):
         return ""
     return others(chosen_workers(options["workers"]), kind)
 
@@ -543,8 +548,7 @@ def time_of_record(record: dict[str, Any]) -> float:
 
 def default_record(name: str) -> str:
     """The next free name under the state directory: ``NAME-1.tare.json``."""
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    folder = state / "tare" / "records"
+    folder = records_folder()
     stem = "stdin" if name == "-" else Path(name).name.split(".")[0].split(":")[0] or "data"
     number = 1
     while any((folder / f"{stem}-{number}.tare.{end}").exists() for end in ("json", "json.zst", "jsonl")):

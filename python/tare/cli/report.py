@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.saved_records import find_record, last_record
+
 if TYPE_CHECKING:
     from tare.measure.result import Result
 
@@ -64,8 +66,12 @@ _PROFILES = ("keep", "cache", "archive", "message", "exchange", "random")
 def command(record: str | None, source: tuple[str, str] | None, **options: Any) -> int:
     """Show RECORD: on the terminal, or as HTML, Markdown, CSV, JSON or pictures.
 
+    RECORD is a file, or a name among the saved records; without it the last one is shown.
+
     \b
     Examples:
+      tare report
+      tare report flights-1 --all
       tare report flights-1.tare.json --for archive
       tare report flights-1.tare.json --html report.html
       tare report flights-1.tare.json --field recommendation.route
@@ -93,9 +99,12 @@ def _load(record: str | None, source: tuple[str, str] | None) -> Result:
         from tare.measure.records.importers import import_record
 
         return Result(import_record(*source))
-    if record is None:
-        raise UsageError("give a record, as `tare measure` saved it; or --import msgpack-r PATH")
-    result = Result.load(record)
+    found = last_record() if record is None else find_record(record)
+    if found is None:
+        raise UsageError(
+            "give a record, as `tare measure` saved it (there is none yet); or --import msgpack-r PATH"
+        )
+    result = Result.load(found)
     _ = result.derived  # computed now if the record was saved without
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -97,12 +98,32 @@ def test_a_field_is_printed_alone(record):
         (("--link", "fast"), "link"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(record, args, said):
+def test_wrong_use_is_told_in_one_line(record, args, said, monkeypatch, tmp_path):
     """Exit code 2, and a message that says what to give."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     done = tare(*(() if args == () else (record, *args)))
     assert 2 == done.returncode
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_saved_records_are_shown_by_name_and_the_last_one_without(tmp_path, monkeypatch):
+    """As the line of `tare measure` says: no path has to be typed."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = tmp_path / "tare" / "records"
+    folder.mkdir(parents=True)
+    for age, name in enumerate(("flights-1", "orders-1")):
+        path = folder / f"{name}.tare.json"
+        record = synthetic_record("table")
+        record["dataset"]["name"] = name
+        path.write_text(json.dumps(record), encoding="utf-8")
+        os.utime(path, (1e9 + age, 1e9 + age))
+    shown = ("--field", "dataset.name")
+    assert tare(*shown).stdout == "orders-1\n"
+    assert tare("flights-1", *shown).stdout == "flights-1\n"
+    assert tare("flights-1.tare.json", *shown).stdout == "flights-1\n"
+    assert tare(folder / "flights-1.tare.json", *shown).stdout == "flights-1\n"
+    assert "no such file" in tare("flights-2", *shown).stderr
 
 
 def test_a_missing_record_is_told_by_its_name(tmp_path):

@@ -1,0 +1,48 @@
+"""The records that `tare measure` saves where no --out names a file: their folder, the last one, and one by its name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["find_record", "last_record", "name_of_record", "records_folder"]
+
+_ENDINGS = (".tare.json", ".tare.json.zst")
+
+
+def records_folder() -> Path:
+    """Returns the folder of the records, whether it exists or not."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return state / "tare" / "records"
+
+
+def last_record() -> str | None:
+    """Returns the path of the record that was saved last; None if there is none."""
+    folder = records_folder()
+    if not folder.is_dir():
+        return None
+    saved = [path for path in folder.iterdir() if path.name.endswith(_ENDINGS)]
+    return str(max(saved, key=lambda path: path.stat().st_mtime)) if saved else None
+
+
+def name_of_record(path: str) -> str:
+    """Returns what `tare report` takes for a record: its name in the folder, else its path.
+
+    >>> name_of_record("build/flights.tare.json")
+    'build/flights.tare.json'
+    """
+    if Path(path).parent != records_folder():
+        return path
+    return Path(path).name.removesuffix(".zst").removesuffix(".tare.json")
+
+
+def find_record(name: str) -> str:
+    """Returns the path of a record: a file as it is named, else one of the folder, with or without its ending.
+
+    Args:
+        name: A path, or a name such as ``flights-1``.
+    """
+    if os.path.exists(name) or os.sep in name:
+        return name
+    known = (records_folder() / f"{name}{ending}" for ending in ("", *_ENDINGS))
+    return next((str(path) for path in known if path.is_file()), name)
