@@ -32,7 +32,7 @@ _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
 _MAX_SHARED = 10_000_000
 _LONG = re.compile(rb"[0-9]{19}")  # as numbers.has_long_number has it
 # Formats whose values are trees: nothing can be shared, so nothing must be looked up.
-_TREES = ("msgpack", "cbor", "bson", "avro")
+_TREES = ("msgpack", "cbor", "bson", "avro", "blit")
 # Why a file of a format that can be read in part is not.
 _WHOLE = dict.fromkeys(prefixes.READ, "a file that is one value and no list, or damaged, is read whole")
 # The JSON and MessagePack libraries installed stop between 1,000 and 1,024 levels, all of them.
@@ -306,7 +306,8 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
         )
     data, _ = source.read(None if max_bytes is None else max_bytes * 2)
     try:
-        value = Codec.parse(source.format).decode(data, trust=allow_pickle)
+        with collector.paused():
+            value = Codec.parse(source.format).decode(data, trust=allow_pickle)
     except DecodeError as error:
         value = _several(source, data)
         if value is None:
@@ -365,12 +366,8 @@ def _check_tree(source: Source, value: Any, *, shares: bool) -> None:
     """Refuse values nested deeper, or shared more often, than anything here can carry; without recursion."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
-        inner: list[Any] = []
-        for node in level:
-            if isinstance(node, dict):
-                inner.extend(child for child in node.values() if isinstance(child, _CONTAINERS))
-            elif isinstance(node, _CONTAINERS):
-                inner.extend(child for child in node if isinstance(child, _CONTAINERS))
+        with collector.paused():
+            inner = _containers_in(level)
         # What is shared is looked at once a level, or aliases of aliases would never end.
         level = list({id(node): node for node in inner}.values()) if shares else inner
         if not level:
@@ -384,6 +381,17 @@ def _check_tree(source: Source, value: Any, *, shares: bool) -> None:
             f"its shared parts stand for more than {_MAX_SHARED:,} values",
             advice="Expand it elsewhere.",
         )
+
+
+def _containers_in(level: list[Any]) -> list[Any]:
+    """Returns the containers that stand in some values, one below."""
+    inner: list[Any] = []
+    for node in level:
+        if isinstance(node, dict):
+            inner += [child for child in node.values() if isinstance(child, _CONTAINERS)]
+        elif isinstance(node, _CONTAINERS):
+            inner += [child for child in node if isinstance(child, _CONTAINERS)]
+    return inner
 
 
 def _expanded(value: Any) -> int:
