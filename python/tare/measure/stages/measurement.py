@@ -249,7 +249,14 @@ class Measurement:
         """Those that may be the best of some use, and the base with its controls."""
         for each in (False, True):
             self.uses.measure_distances(one for one in self.seats if one.samples and _each(one) == each)
-        return {seat for seat in seats if seat.codec == self.base or seat.distance <= _near_of(seat)}
+        own = self.session.dataset.stored_as
+        return {
+            seat
+            for seat in seats
+            if seat.codec == self.base
+            or seat.distance <= _near_of(seat)
+            or (own and _is_as_stored(seat, own))
+        }
 
     def _plain(self) -> list[Seat]:
         return [seat for seat in self.seats if not _each(seat)]
@@ -339,6 +346,12 @@ def _rounds_kept(case: dict[str, Any]) -> int:
     """Rounds of a case that an interrupted run left."""
     counts = [len(columns["round"]) for launch in case["launches"] for columns in launch["samples"].values()]
     return min(counts, default=0)
+
+
+def _is_as_stored(seat: Seat, stored_as: str) -> bool:
+    """Whether the answer is held against the codec, as the user's file is in it, and it has few samples."""
+    name = "+".join(filter(None, (seat.codec.format_id, seat.codec.compressor)))
+    return name == stored_as and rounds_of(seat) < 2
 
 
 def _near_of(seat: Seat) -> float:
