@@ -553,6 +553,7 @@ def test_a_table_is_tried_as_text_last():
         SimpleNamespace(
             codec=Codec.parse(id),
             part=part,
+            language="",
             kind="arrow",
             tried_s=0.0,
             worker=None,

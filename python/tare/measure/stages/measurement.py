@@ -350,7 +350,7 @@ def _rounds_kept(case: dict[str, Any]) -> int:
 
 def _is_as_stored(seat: Seat, stored_as: str) -> bool:
     """Whether the answer is held against the codec, as the user's file is in it, and it has few samples."""
-    name = "+".join(filter(None, (seat.codec.format_id, seat.codec.compressor)))
+    name = "+".join(filter(None, (seat.codec.format.id, seat.codec.compressor)))
     return name == stored_as and rounds_of(seat) < 2
 
 

@@ -145,7 +145,7 @@ class Trials:
     def _is_text(self, seat: Seat) -> bool:
         """Whether the codec writes a table as text, in another format than the user's: it takes longest, and is seldom the best."""
         own = self._session.dataset.format
-        text = seat.part.kind == "table" and seat.codec.format.text
+        text = seat.part.kind == "table" and not seat.language and seat.codec.format.text
         return text and (own is None or own.id != seat.codec.format_id or seat.codec.compressor is not None)
 
     def _leave(self, seat: Seat) -> None:
