@@ -93,30 +93,30 @@ def test_r07_pieces_cost_no_more_than_one() -> None:
 
 
 def test_r08_one_by_one_costs_little_more_than_all() -> None:
-    stream = (b"\xe0\x20\0\0\0" + bytes(32)) * 50_000
+    """Every message is in the socket before it is read: neither a second thread nor waiting is in the figures."""
+    count, times = 3_000, 15
+    stream = (b"\xe0\x20\0\0\0" + bytes(32)) * count
 
     def filled(take) -> float:
         with raw_peer("raw") as (sock, conn):
-            thread = threading.Thread(target=sock.sendall, args=(stream,))
-            thread.start()
-            spent = cpu(lambda: take(conn))
-            thread.join()
+            spent = 0.0
+            for _ in range(times):
+                sock.sendall(stream)
+                spent += cpu(lambda: take(conn))
             return spent
 
     def one_by_one(conn) -> None:
         receive = conn.receive
-        for _ in range(50_000):
+        for _ in range(count):
             receive()
 
     def all_of_it(conn) -> None:
         got = 0
-        while got < 50_000:
-            got += len(conn.receive_all(n=50_000 - got, timeout=60))
+        while got < count:
+            got += len(conn.receive_all(n=count - got, timeout=60))
 
     ratios = [filled(one_by_one) / filled(all_of_it) for _ in range(7)]
-    # The goal is 2, quiet, which the benchmark holds; four tests at once on a shared machine made it 2.8 at the least of
-    # seven. What this holds is that a message does not cost what all of them do.
-    assert min(ratios) <= 5, ratios
+    assert min(ratios) <= 2.5, ratios  # the goal is 2, quiet; noise of a shared machine is in both
 
 
 def test_r02_reads_are_as_large_as_asked(tmp_path: Path) -> None:
