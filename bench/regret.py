@@ -96,7 +96,7 @@ def about() -> dict[str, Any]:
 
 
 def _alone(load: str) -> dict[str, float]:
-    """Returns the regret of who measures everything once, each codec in a process of its own, and takes the least."""
+    """Returns the regret of choosing by a single process of each codec: what the machine's own variation costs."""
     found = []
     for dataset in selected():
         for name, use in uses_of(verdicts(answer(dataset, load).record)).items():
@@ -130,7 +130,7 @@ def _listed(found: dict[str, Figures]) -> list[str]:
 def epilogue() -> None:
     """Prints every cell, and what the words are worth; remove the largest file."""
     for load, several in CELLS.items():
-        print(f"\n{load}: regret of who measures everything once: {_alone(load)}")
+        print(f"\n{load}: regret of choosing by one process of each codec: {_alone(load)}")
         print(f"\n{load}: {HEADER}")
         for cell in several:
             print(cell.line())

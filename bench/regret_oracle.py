@@ -5,8 +5,8 @@ figures are kept by the data, the versions of the libraries, the calls themselve
 second run takes them as they are. Run it on a quiet machine.
 
 A machine that others share is fast and slow by turns, by a half and more within seconds. So what may be the best
-of a use is measured in further processes, all of them in turn, and the least counts. `ALONE` keeps what the first
-process of each said: how far a single measurement of everything would have been off.
+of a use is measured in further processes, all of them in turn, and the least counts. `ALONE` keeps the figures of
+the first process of each, which tell how far a single measurement is off.
 """
 
 from __future__ import annotations

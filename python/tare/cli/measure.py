@@ -367,8 +367,9 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
                 err=True,
             )
         out = str(options["out"])
-        again = f"   (tare report {shlex.quote(name_of_record(out))} shows it again)" if out != "-" else ""
-        tell_beside("record", f"{from_home(out)}{again}")
+        tell_beside(
+            "record", f"{from_home(out)}   (tare report {shlex.quote(name_of_record(out))} shows it again)"
+        )
         if options["html"]:
             click.echo(f"report  {options['html']}", err=True)
 
@@ -437,7 +438,7 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
 
 
 def unsaid(options: dict[str, Any], kind: str = "") -> str:
-    """Returns a note on the languages whose codecs a default run does not try; empty where codecs were chosen.
+    """Returns a note on the languages whose codecs a default run does not try; empty unless details are asked for.
 
     Args:
         options: Options of the command.
@@ -445,9 +446,8 @@ def unsaid(options: dict[str, Any], kind: str = "") -> str:
     """
     from tare.measure.plan.availability import others
 
-    if any(options[name] for name in ("plan", "codecs", "like", "quiet")) or not (
-        options["verbose"] or options["all_codecs"] or options["dry_run"]
-    ):
+    wanted = any(options[name] for name in ("verbose", "all_codecs", "dry_run"))
+    if not wanted or any(options[name] for name in ("plan", "codecs", "like", "quiet")):
         return ""
     return others(chosen_workers(options["workers"]), kind)
 

@@ -102,7 +102,7 @@ def _load(record: str | None, source: tuple[str, str] | None) -> Result:
     found = last_record() if record is None else find_record(record)
     if found is None:
         raise UsageError(
-            "give a record, as `tare measure` saved it (there is none yet); or --import msgpack-r PATH"
+            "no record was saved yet: run `tare measure FILE`, give a record, or --import msgpack-r PATH"
         )
     result = Result.load(found)
     _ = result.derived  # computed now if the record was saved without

@@ -1,4 +1,4 @@
-"""The records that `tare measure` saves where no --out names a file: their folder, the last one, and one by its name."""
+"""Records that `tare measure` saves without --out: their folder, the last one, and lookup by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ENDINGS = (".tare.json", ".tare.json.zst")
 
 
 def records_folder() -> Path:
-    """Returns the folder of the records, whether it exists or not."""
+    """Returns the folder of the records, which need not exist: below ``XDG_STATE_HOME``, else ``~/.local/state``."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return state / "tare" / "records"
 

@@ -90,9 +90,10 @@ def _are_decimal(cells: list[str]) -> bool:
 
 
 def _are_versions(cells: list[str]) -> bool:
-    """Returns whether numbers have trailing zeros that no usual way of writing numbers gives: 1.9 and 1.10 are versions.
+    """Returns true for numbers such as 1.9 and 1.10, which are versions.
 
-    Programs write numbers with as few digits as they need, or with a fixed number of decimals or of digits.
+    Programs write numbers in as few digits as possible, or with a fixed number of decimals or of significant digits;
+    trailing zeros beside fewer decimals are none of these.
 
     >>> _are_versions(["1.9", "1.10"]), _are_versions(["1.90", "1.10"]), _are_versions(["12.3", "1.10"])
     (True, False, False)

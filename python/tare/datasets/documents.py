@@ -111,7 +111,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def _parsed(data: bytes) -> tuple[Any, bool]:
-    """As `parse_json`, and whether orjson read it: then JSON carries it exactly, and no value need be looked at."""
+    """Returns what `parse_json` does, and whether orjson read it: then JSON is known to carry it exactly."""
     import orjson
 
     if not has_long_number(data):

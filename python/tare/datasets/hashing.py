@@ -62,7 +62,7 @@ def text_of(value: Any, *, plain: bool = False) -> tuple[str, bytes]:
 
     Args:
         value: The document.
-        plain: Whether JSON is known to carry it, as it was read from there: it is not read again to be compared.
+        plain: Whether JSON is known to carry it exactly, which saves the check.
 
     >>> text_of([1]), text_of((1,))[0]
     (('json', b'[1]'), 'values')

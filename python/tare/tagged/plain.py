@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tare.collector import paused
+
 __all__ = ["exact_json", "is_plain"]
 
 
@@ -17,8 +19,8 @@ def exact_json(document: Any, *, checked: bool = False) -> bytes | None:
 
     Args:
         document: Any value.
-        checked: Whether it was read from JSON as it is: then it costs one encoding. Deeper than 254 it is None all
-            the same.
+        checked: Whether the document was read from JSON and not changed: then it costs one encoding. The result is
+            None all the same for one that is nested deeper than 254.
 
     >>> exact_json({"a": [1, 1.5]})
     b'{"a":[1,1.5]}'
@@ -28,8 +30,6 @@ def exact_json(document: Any, *, checked: bool = False) -> bytes | None:
     import marshal
 
     import orjson
-
-    from tare.collector import paused
 
     passthrough = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
     try:

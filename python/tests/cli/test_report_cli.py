@@ -92,7 +92,7 @@ def test_a_field_is_printed_alone(record):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ((), "give a record"),
+        ((), "no record was saved yet"),
         (("--field", "no.such"), "no field 'no.such'"),
         (("--for", "nothing"), "nothing"),
         (("--link", "fast"), "link"),

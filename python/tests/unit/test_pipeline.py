@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tare import formats, measure
+from tare import measure
 from tare.codec import Codec
 from tare.codec.shortlist import shortlist
 from tare.errors import UsageError
@@ -25,7 +25,6 @@ from tare.measure.stages import budget, measurement, trials
 from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.rounds import sample_rounds
 from tare.measure.stages.standings import Uses, least_ns
-from tare.measure.stages.trials import Trials
 from tare.report import terminal
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
@@ -525,51 +524,27 @@ def test_a_share_that_is_given_is_measured():
         measure.run(DOCUMENT, share=1.5)
 
 
-def test_no_trial_begins_that_would_end_after_the_limit():
-    """By what the trials before took; the base is tried all the same, for nothing is said without it."""
-    session = SimpleNamespace(
-        elapsed_s=18.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+@pytest.mark.parametrize(("id", "kind"), [("json:stdlib", "document"), ("parquet:pyarrow", "table")])
+def test_a_document_of_25_megabytes_is_measured_whole(monkeypatch, id, kind):
+    """One that is not a list has no parts that say how large the whole becomes."""
+    monkeypatch.setattr(budget, "_pace", lambda session, base: (1e-6, 0.0))
+    session: Any = SimpleNamespace(
+        dataset=SimpleNamespace(bytes_memory=25 << 20, kind=kind),
+        settings=Settings(time_s=10.0),
+        elapsed_s=0.0,
+        limit_s=lambda share: share * 10.0,
     )
-    seats = [SimpleNamespace(codec=codec, tried_s=took) for codec, took in ((PICKLE, 3.0), (ORJSON, 0.0))]
-    base = SimpleNamespace(codec=STDLIB, tried_s=0.0)
-    waiting: Any = Trials(session, [*seats, base], None)  # type: ignore[arg-type]
-    assert [waiting._due(seat, 19.0, True) for seat in (seats[1], base)] == [False, True]
-    seats[0].tried_s = 1.0
-    assert waiting._due(seats[1], 19.0, True)
+    assert (fitting_share(session, Codec.parse(id), [Codec.parse(id)]) == 1.0) is (kind == "document")
 
 
-def test_a_table_is_tried_as_text_last():
-    """Unless it is the user's own format: NDJSON took a third of the first pass, and was never the best."""
-    session = SimpleNamespace(
-        elapsed_s=1.0,
-        base=STDLIB,
-        settings=Settings(),
-        limit_s=lambda share: 20.0 * share,
-        dataset=SimpleNamespace(format=formats.get("csv")),
-    )
-    ids = ("ndjson:polars+zstd:3", "csv:pyarrow+zstd:3", "csv:pyarrow", "parquet:polars", "orc:pyarrow")
-    part = SimpleNamespace(kind="table")
-    seats: list[Any] = [
-        SimpleNamespace(
-            codec=Codec.parse(id),
-            part=part,
-            language="",
-            kind="arrow",
-            tried_s=0.0,
-            worker=None,
-            case={"labels": {"codec": id}},
-        )
-        for id in ids
-    ]
-    trials = Trials(session, seats, part)  # type: ignore[arg-type]
-    taken: list[Any] = []
-    while seat := trials._next(19.0, True):
-        taken.append(str(seat.codec))
-        trials._leave(seat)
-    assert taken == [
-        "csv:pyarrow",
-        "parquet:polars",
-        "orc:pyarrow",
-        "ndjson:polars+zstd:3",
-        "csv:pyarrow+zstd:3",
-    ]
+def test_the_users_own_format_is_near_until_it_has_two_rounds():
+    """Ratios of the answer refer to it; what only shares its format is not."""
+    session = _session()
+    session.dataset = SimpleNamespace(stored_as="json")
+    race: Any = SimpleNamespace(session=session)
+    own, other = (_seat(codec, [], session=session) for codec in (ORJSON, STDLIB))
+    race._common = {own}
+    is_own = measurement.Measurement._is_users_own
+    assert [is_own(race, seat) for seat in (own, other)] == [True, False]
+    session.dataset.stored_as = "json+gzip"
+    assert not is_own(race, own)

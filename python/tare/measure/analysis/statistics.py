@@ -55,7 +55,7 @@ CONFIDENCE = 0.95
 FIRM = 3
 # Samples from which on the range of order statistics holds the median 15 times out of 16 or more.
 LEAST = 5
-# Of so many samples one may have met the machine in a fast moment.
+# One sample of this many may come from a fast moment of the machine.
 LUCKY = 10
 # No call is faster; a smaller figure is what subtracting left of nothing.
 _LEAST_NS = 0.1
@@ -342,9 +342,9 @@ def summarise_least(logs: Array, sampler: Resampler) -> Summary:
     """The least tenth of each series, and how much less sure it is the fewer rounds there are.
 
     What disturbs a call adds to its time and takes nothing away, so of the rounds of one process the least is
-    the nearest to what the call takes. But a machine that others share may be fast for moments: whoever happens to be
-    timed then would win. So of ten rounds and more it is what a tenth of them do not exceed, of fewer the least. The
-    interval reaches from it to the median. The first round of a process
+    the nearest to what the call takes. But a shared machine may be fast for moments, and a codec that is timed in one
+    would win by it. So of ten rounds and more the point is the value that a tenth of them do not exceed, of fewer the
+    least. The interval reaches from it to the median. The first round of a process
     pays for what its library sets up once; where a later one was quicker, the first tells nothing of how far
     another run would be off, and the draws leave it out.
 

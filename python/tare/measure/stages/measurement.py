@@ -33,8 +33,8 @@ _SMALL_BYTES = {"table": 4 << 20, "document": 1 << 20}
 _LINES_BYTES, _NEARLY = 8 << 20, 0.7
 # Times over the best that a codec may cost on the small part to be measured on the whole.
 _PROMISING = 2.0
-# Times over the best in the use that suits a codec most, up to which it may be the best: what was tried once is that
-# far off, what a round has sampled too is so far.
+# Times over the best, in the use that suits a codec most, up to which it may be the best: after its trial alone, and
+# after a round, whose figures are less far off.
 _NEAR, _NEAR_SAMPLED = 1.6, 1.3
 # With less time than this, in seconds, no further codec is tried.
 _WORTH_S = 1.0
@@ -249,14 +249,16 @@ class Measurement:
         """Those that may be the best of some use, and the base with its controls."""
         for each in (False, True):
             self.uses.measure_distances(one for one in self.seats if one.samples and _each(one) == each)
-        own = self.session.dataset.stored_as
         return {
             seat
             for seat in seats
-            if seat.codec == self.base
-            or seat.distance <= _near_of(seat)
-            or (own and _is_as_stored(seat, own))
+            if seat.codec == self.base or seat.distance <= _near_limit(seat) or self._is_users_own(seat)
         }
+
+    def _is_users_own(self, seat: Seat) -> bool:
+        """Returns true for the usual codec of the user's own file, which ratios refer to, until it has two rounds."""
+        name = "+".join(filter(None, (seat.codec.format.id, seat.codec.compressor)))
+        return seat in self._common and name == self.session.dataset.stored_as and rounds_of(seat) < 2
 
     def _plain(self) -> list[Seat]:
         return [seat for seat in self.seats if not _each(seat)]
@@ -348,13 +350,7 @@ def _rounds_kept(case: dict[str, Any]) -> int:
     return min(counts, default=0)
 
 
-def _is_as_stored(seat: Seat, stored_as: str) -> bool:
-    """Whether the answer is held against the codec, as the user's file is in it, and it has few samples."""
-    name = "+".join(filter(None, (seat.codec.format.id, seat.codec.compressor)))
-    return name == stored_as and rounds_of(seat) < 2
-
-
-def _near_of(seat: Seat) -> float:
+def _near_limit(seat: Seat) -> float:
     return _NEAR_SAMPLED if rounds_of(seat) else _NEAR
 
 

@@ -18,8 +18,8 @@ FEW = 3
 """Rounds of what people use, and of what may be the best of some use."""
 # Calls in a row of what takes no longer than this, in seconds: of a longer one memory is a small part.
 _IN_A_ROW, _AGAIN_S = 2, 0.15
-# Times over the best from which on what people use is not sampled before the best are known well.
-# The same while one round is enough for now: then variants come, and may be better than all of them.
+# Times over the best beyond which a usual codec waits until the best are known well; and beyond which it waits in the
+# first round, after which variants are tried that may be better than all of them.
 _FAR, _FAR_AT_FIRST = 3.0, 1.8
 # Rounds of those near the best: until a quarter of their samples lie within this of the least.
 _SOME, _FEWEST, _MOST = 5, 9, 45
@@ -81,7 +81,7 @@ def sample_rounds(
 
 
 def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat], far: float) -> list[Seat]:
-    """Who is in the next rounds: what matters most comes first; of what people use, what costs up to ``far`` times the best."""
+    """Returns the seats of the next rounds: those near the best first, then the usual ones up to ``far`` times the best."""
     rounds = {seat: rounds_of(seat) for seat in seats}
     close = [seat for seat in seats if seat in near]
     # A trial's calls are cold: what was off in it may not be.

@@ -133,7 +133,7 @@ class Trials:
                 due = [seat for seat in self._waiting if self._due(seat, until_s, last)]
                 if self._ended or not due:
                     return None
-                # A free process is no reason to time text now: what is likelier waits for its own.
+                # Text is timed last, even if its process is free earlier than those of likelier codecs.
                 due = [seat for seat in due if not self._is_text(seat)] or due
                 for seat in due:
                     if (group := _group(seat)) not in self._busy:
@@ -143,7 +143,7 @@ class Trials:
                 self._change.wait()
 
     def _is_text(self, seat: Seat) -> bool:
-        """Whether the codec writes a table as text, in another format than the user's: it takes longest, and is seldom the best."""
+        """Returns true if the codec writes a table as text that is not the user's format: slow, and seldom the best."""
         own = self._session.dataset.format
         text = seat.part.kind == "table" and not seat.language and seat.codec.format.text
         return text and (own is None or own.id != seat.codec.format_id or seat.codec.compressor is not None)
