@@ -524,19 +524,6 @@ def test_a_share_that_is_given_is_measured():
         measure.run(DOCUMENT, share=1.5)
 
 
-@pytest.mark.parametrize(("id", "kind"), [("json:stdlib", "document"), ("parquet:pyarrow", "table")])
-def test_a_document_of_25_megabytes_is_measured_whole(monkeypatch, id, kind):
-    """One that is not a list has no parts that say how large the whole becomes."""
-    monkeypatch.setattr(budget, "_pace", lambda session, base: (1e-6, 0.0))
-    session: Any = SimpleNamespace(
-        dataset=SimpleNamespace(bytes_memory=25 << 20, kind=kind),
-        settings=Settings(time_s=10.0),
-        elapsed_s=0.0,
-        limit_s=lambda share: share * 10.0,
-    )
-    assert (fitting_share(session, Codec.parse(id), [Codec.parse(id)]) == 1.0) is (kind == "document")
-
-
 def test_the_users_own_format_is_near_until_it_has_two_rounds():
     """Ratios of the answer refer to it; what only shares its format is not."""
     session = _session()

@@ -29,8 +29,8 @@ LAUNCHES = 5
 QUICK_LAUNCHES = 3
 FIRST_WEIGHT = 1.6
 """How many times the time of another launch of a plan the first one gets: it warms up, and compares what came back."""
-# Less is measured whole, without asking how long it takes: of one document that is not a list a part says little.
-_LARGE_BYTES = {"table": 20 << 20, "document": 32 << 20}
+# Less is measured whole, without asking how long it takes.
+_LARGE_BYTES = 32 << 20
 # What a codec is tried on to tell how long a pass takes; what is measured at the least.
 _TRIED_BYTES, _LEAST_BYTES = 4 << 20, 16 << 20
 # Seconds that the base takes for a byte where it could not be tried.
@@ -60,7 +60,7 @@ def fitting_share(session: Session, base: Codec, codecs: Sequence[Codec], *, lin
     total = dataset.bytes_memory
     copies = _WORKERS * memory_factor(base, dataset.kind)
     share = min(1.0, available_bytes() / 2 / max(1.0, copies * total))
-    if total > _LARGE_BYTES[dataset.kind] and session.settings.limit_s:
+    if total > _LARGE_BYTES and session.settings.limit_s:
         byte_s, start_s = _pace(session, base)
         # Each library has a process, which starts and loads while another is measured.
         libraries = len({codec.library.modules or codec.format.id for codec in codecs})
