@@ -108,7 +108,7 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     ),
 }
 # Codecs that cost at most so many times the best of a use are measured in so many further processes.
-CLOSE, AGAIN = 1.5, 2
+CLOSE, AGAIN = 2.0, 2
 ALONE: dict[tuple[str, bool], dict[str, Figures]] = {}
 OF_LINES = ("ndjson:orjson+zstd:3", "ndjson:msgspec+zstd:3", "ndjson:msgspec+lz4:1")
 

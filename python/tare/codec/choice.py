@@ -37,7 +37,7 @@ def candidates(
         languages = {*languages, *(one.native_to for one in formats.FORMATS if one.id == of_file)}
     ids = [
         *shortlist(kind, sequence=sequence, source_format=source_format),
-        *beside(kind, sequence=sequence),
+        *beside(kind, sequence=sequence, source_format=source_format),
     ]
     common = [Codec.parse(id) for id in ids]
     found = [codec for codec in common if codec.installed and (extras or not codec.library.extra)]

@@ -46,7 +46,9 @@ _COMMON: Mapping[str, tuple[str, ...]] = {
     ),
 }
 # Of documents that are alike, blit with zstd costs least as often as any other (docs/decisions.md).
-_OF_LINES = ("blit:tare+zstd:3", "ndjson:orjson+zstd:3", "ndjson:msgspec+zstd:3")
+_OF_LISTS = ("blit:tare+zstd:3",)
+# A line for each item; not of a file that is one JSON document, whose readers expect one.
+_OF_LINES = ("ndjson:orjson+zstd:3", "ndjson:msgspec+zstd:3")
 _BESIDE: Mapping[str, tuple[str, ...]] = {
     "table": (
         "parquet:polars,compression=lz4",
@@ -88,13 +90,19 @@ def shortlist(kind: str, *, sequence: bool = False, source_format: str | None = 
     >>> shortlist("table")[0], shortlist("table", source_format="csv+gzip")[4]
     ('parquet:pyarrow,compression=zstd,level=3', 'csv:pyarrow+gzip:6')
     """
-    ids = [*_COMMON[kind], *(_OF_LINES if sequence else ())]
+    ids = [*_COMMON[kind], *(_OF_LISTS if sequence else ())]
+    if sequence and not _is_json(source_format):
+        ids += _OF_LINES
     found = [Codec.parse(id) for id in ids]
     own = _of_file(source_format, kind, found) if source_format else None
     if own is not None and (sequence or kind == "table" or not own.format.sequence):
         usual = kind == "table" and any(own.format_id == one.format_id for one in found)
         found.insert(_OWN if usual else len(found), own)
     return list(dict.fromkeys(map(str, found)))
+
+
+def _is_json(source_format: str | None) -> bool:
+    return (source_format or "").partition("+")[0] == "json"
 
 
 def _of_file(stored_as: str, kind: str, common: Sequence[Codec]) -> Codec | None:
@@ -131,17 +139,19 @@ def variants(format: str, library: Library, kind: str) -> list[Codec]:
     ]
 
 
-def beside(kind: str, *, sequence: bool = False) -> list[str]:
+def beside(kind: str, *, sequence: bool = False, source_format: str | None = None) -> list[str]:
     """Returns the ids of further variants of what people use.
 
     Args:
         kind: ``document`` or ``table``.
         sequence: Whether the document is a list of documents.
+        source_format: Format of the user's file, as in `shortlist`.
 
     >>> "parquet:polars,compression=lz4" in beside("table")
     True
     """
-    return [str(Codec.parse(id)) for id in (*_BESIDE[kind], *(_BESIDE_LINES if sequence else ()))]
+    of_lines = _BESIDE_LINES if sequence and not _is_json(source_format) else ()
+    return [str(Codec.parse(id)) for id in (*_BESIDE[kind], *of_lines)]
 
 
 @functools.cache
@@ -155,7 +165,7 @@ def is_listed(id: str) -> bool:
     >>> is_listed("json:orjson"), is_listed("parquet:polars,compression=lz4")
     (True, False)
     """
-    return id in _printed(*_COMMON.values(), _OF_LINES)
+    return id in _printed(*_COMMON.values(), _OF_LISTS, _OF_LINES)
 
 
 def is_common(id: str) -> bool:
@@ -165,7 +175,7 @@ def is_common(id: str) -> bool:
     (True, False, False)
     """
     return not id.startswith("blit:") and id in _printed(
-        *_COMMON.values(), _OF_LINES, *_BESIDE.values(), _BESIDE_LINES, _USUAL
+        *_COMMON.values(), _OF_LISTS, _OF_LINES, *_BESIDE.values(), _BESIDE_LINES, _USUAL
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tare.codec.titles import titles_of
 from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text as verdict_text
-from tare.measure.verdict.negligible import joins_lines, no_matter
+from tare.measure.verdict.negligible import line_change, no_matter
 from tare.report import bars, text
 from tare.report.bars import Bar
 from tare.report.digest import TIMED, Digest, items, mapping, number
@@ -218,8 +218,10 @@ def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
         said.append(kept)
     if verdict.get("messages"):
         said.append(f"figures are of one message, the mean of {text.count(verdict['messages'])}")
-    elif joins_lines(str(verdict.get("codec")), str(mapping(verdict.get("source")).get("format") or "")):
-        said.append("all lines become one JSON array")
+    elif change := line_change(
+        str(verdict.get("codec")), str(mapping(verdict.get("source")).get("format") or "")
+    ):
+        said.append(change)
     if also:
         some = " of those measured" * _is_partial(found)
         said.append(f"it is also {' and '.join(also)}{some}")

@@ -22,7 +22,7 @@ __all__ = [
     "WORTH",
     "is_common",
     "is_small",
-    "joins_lines",
+    "line_change",
     "keeps_types",
     "no_matter",
     "preference",
@@ -73,7 +73,7 @@ def preference(best: Costed, choice: Choice, costs: Costs) -> str:
         "it keeps all types",
         "reading it runs no code",
         "more people use it",
-        "it keeps one line for each item",
+        "it keeps one document" if choice.source_format == "json" else "it keeps one line for each item",
     )
     smaller = f"it is smaller than {title_of(cheapest.codec)}"
     why = next((why for why, own, other in zip(whys, ours, its, strict=True) if own < other), smaller)
@@ -86,7 +86,7 @@ def _drawbacks(one: Costed, choice: Choice) -> tuple[bool, bool, bool, bool]:
         not keeps_types(choice.cases[one.codec].get("verify") or {}, choice.source_format),
         choice.runs_code(one.codec),
         not is_common(one.codec, choice.source_format),
-        joins_lines(one.codec, choice.source_format),
+        bool(line_change(one.codec, choice.source_format)),
     )
 
 
@@ -107,13 +107,19 @@ def keeps_types(verify: Mapping[str, Any], source_format: str) -> bool:
     return bool(changes) and all(is_guessed(one, source_format) for one in changes)
 
 
-def joins_lines(codec: str, source_format: str) -> bool:
-    """Whether a codec makes one JSON document of the lines that the user has.
+def line_change(codec: str, source_format: str) -> str:
+    """Says how a codec changes the lines that the user has, or makes lines of one document; empty if it does neither.
 
-    >>> joins_lines("json:orjson+zstd:3", "ndjson"), joins_lines("ndjson:orjson+zstd:3", "ndjson")
-    (True, False)
+    >>> line_change("json:orjson+zstd:3", "ndjson"), line_change("ndjson:orjson", "json")
+    ('all lines become one JSON array', 'each item becomes a line')
+    >>> line_change("ndjson:orjson+zstd:3", "ndjson")
+    ''
     """
-    return source_format == "ndjson" and codec.startswith("json:")
+    if source_format == "ndjson" and codec.startswith("json:"):
+        return "all lines become one JSON array"
+    if source_format == "json" and codec.startswith("ndjson:"):
+        return "each item becomes a line"
+    return ""
 
 
 def _smaller(several: Sequence[Costed], costs: Costs) -> Costed:
