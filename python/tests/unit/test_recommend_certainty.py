@@ -141,6 +141,24 @@ def test_a_shortlist_that_was_not_reached_leaves_the_answer_open():
     assert verdict["why"] == ["there was no time left for ORC (zstd) (--time gives more)"]
 
 
+def test_a_format_of_many_messages_is_not_waited_for_where_one_is_a_message():
+    """NDJSON was measured whole, and never line by line: no time would help."""
+    truth = (Planted("json:stdlib", 200, 200, 1.0, flags=FLAT), Planted("quick:q", 20, 20, 0.3, flags=FLAT),
+             Planted("ndjson:orjson+zstd:3", 5, 5, 0.1, flags=FLAT))  # fmt: skip
+    record = synthetic_record(
+        "document", planted=truth, media=("memory",), growth=False, derived=False, **QUIET
+    )
+    record["dataset"]["shape"] = {"items": 100, "mean_doc_bytes": 300}
+    for case in record["cases"]:
+        if not case["labels"]["codec"].startswith("ndjson"):
+            case["labels"]["grain"] = "each"
+    verdict = recommend(record, profile="message")
+    assert (verdict["confidence"], verdict["codec"]) == ("clear", "quick:q")
+    assert {one["codec"]: one["reason"] for one in verdict["excluded"]} == {
+        "ndjson:orjson+zstd:3": "it holds many messages, not one"
+    }
+
+
 def test_a_busy_machine_matters_only_where_a_rival_may_be_quicker_without_it():
     """Few samples while others had the CPU: what a codec itself ran and waited is the least that it may take."""
     levels = {}

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tare.codec.ids import split_id
+from tare.errors import UsageError
+from tare.formats import FORMATS
 from tare.measure.analysis.extrapolate import costed
 from tare.measure.analysis.figures import Analysis, analyse
 from tare.measure.analysis.growth_curves import full_share, growth_rows
@@ -171,7 +174,9 @@ def choose(
             failed, why = ("idle",), text.IDLE
         if not why and entry.get("asked") is False:
             failed, why = ("asked",), "there for comparison: it was not asked for"
-        if case is None and record.get("weighing"):
+        if case is None and grain == "each" and _holds_many(codec):
+            failed, why = ("message",), "it holds many messages, not one"
+        elif case is None and record.get("weighing"):
             why = NOT_REACHED
         if why or one is None:
             choice.excluded.append((codec, failed, why))
@@ -268,6 +273,15 @@ def _medium(
         notes.append(f"measured in memory; a file's bytes are read at {text.rate(rate)}")
         use = replace(use, bytes_per_s=rate)
     return medium, use
+
+
+def _holds_many(codec: str) -> bool:
+    """Returns whether a codec's format is one of many documents, such as NDJSON; false of a codec that is not known."""
+    try:
+        format = split_id(codec)[0]
+    except UsageError:
+        return False
+    return any(one.id == format and one.sequence for one in FORMATS)
 
 
 def _unfit(
