@@ -114,8 +114,14 @@ class Result:
         self.record = record
 
     def __repr__(self) -> str:
+        from tare.codec.titles import title_of
+
         name = (self.record.get("dataset") or {}).get("name", "")
-        return f"<Result of {name!r}: {len(self.cases)} cases>"
+        found = self.recommend().detail or {}
+        for_what = f" for {found['profile']}" if found.get("profile") else ""
+        best = title_of(str(found["codec"])) if found.get("codec") else "no recommendation"
+        measured = len({row["codec"] for row in self.table() if row["total_ns"] is not None})
+        return f"<Result of {name!r}{for_what}: {best}; {measured} codecs measured>"
 
     def __str__(self) -> str:
         """Returns what `tare measure` prints, without colours."""

@@ -70,7 +70,7 @@ def _verdict(found: Digest, width: int) -> list[Line]:
     if said["route"]:
         line: Line = [("Use  ", "bold"), (said["route"], "bold green"), (f"  for {said['profile']}", "")]
         tail = f"   {said['confidence']}" if said["confidence"] else ""
-        tail += "" if said["p_best"] == "-" else f"   P(best) {said['p_best']}"
+        tail += "" if said["p_best"] == "-" else f"   {said['p_best']} sure"
         tail += f"   next: {said['runner_up']}" if said["runner_up"] else ""
         if sum(text.width_of(piece) for piece, _ in line) + len(tail) <= width:
             lines.append([*line, (tail, "")])
@@ -148,10 +148,10 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
         "published",
         words.RATIO,
         "full size",
-        "tie",
+        words.ALIKE,
         "peak",
         "copies",
-        "k",
+        words.GROWTH,
         "kept",
     ]
     measured, keep, widths = _columns(found, grid, scale, heads, ends=True)
@@ -165,7 +165,7 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
     ]
     room = width - sum(widths) - 2 * len(widths)
     longest = max(text.width_of(name) for name in names)
-    for least in ("copies", "%", "peak", "tie", "k", "published", "full size", words.RATIO, "size"):
+    for least in ("copies", "%", "peak", words.ALIKE, words.GROWTH, "published", "full size", words.RATIO, "size"):
         if room >= min(longest, _NAME if width >= 90 else 16) or len(keep) <= 3:
             break
         if least in [heads[i] for i in keep]:
@@ -250,7 +250,7 @@ def _figures(found: Digest, row: Row, name: str, cells: list[tuple[str, str, int
     winner = row.key == found.verdict.get("key")
     line: Line = [(name, "bold green" if winner else "red" if row.status == "lossy" else "")]
     for head, cell, width in cells:
-        style = "red" if head == "kept" and row.status == "lossy" else "dim" if head in ("%", "tie") else ""
+        style = "red" if head == "kept" and row.status == "lossy" else "dim" if head in ("%", words.ALIKE) else ""
         line.append((f"  {pad(cell, width, right=head != 'kept')}", style))
     if row.status == "lossy" and "silent" not in row.kept:
         line.append(("  lossy", "red"))
@@ -330,12 +330,12 @@ def _legend(found: Digest) -> str:
     rows = [row for grid in found.grids[:_MAX_GRIDS] for row in grid.rows]
     parts = []
     if found.base and any(row.total.ratio is not None for row in rows):
-        parts.append(f"base {text.visible(found.base, 60)}")
+        parts.append(f"{words.RATIO}: of one write and one read by {text.visible(found.base, 60)}")
     if any(row.timed and row.provisional for row in rows):
-        parts.append("~ provisional: too few launches for an interval")
+        parts.append("~ from fewer than three processes: no interval")
     parts += filter(None, [words.size_mark(rows), words.full_mark(found)])
     if any(row.timed and (row.write.contended or row.read.contended) for row in rows):
-        parts.append("* contended: wall time ran away from CPU time")
+        parts.append("* other processes had the CPU")
     if any(row.timed and row.superlinear for row in rows):
         parts.append("! grows faster than the data")
     parts += words.flag_lines(rows)

@@ -12,6 +12,8 @@ from tare.report import text
 from tare.report.digest import TIMED, Digest, Grid, Row, items, mapping, number
 
 __all__ = [
+    "ALIKE",
+    "GROWTH",
     "RATIO",
     "STATUS",
     "VERDICTS",
@@ -51,7 +53,7 @@ STATUS = {
 }
 # Heading of one write and one read together as a multiple of the base's. A verdict's "cost" is another
 # thing: it weighs writes, reads and the link as the use does.
-RATIO = "time/base"
+RATIO, ALIKE, GROWTH = "times base", "alike", "growth"
 # A range beyond this is not a prediction.
 RANGE = 3.0
 # Verdict -> what it means, for legends.
@@ -106,17 +108,17 @@ def partial_line(found: Digest) -> str:
 
 
 def p_best(value: Any) -> str:
-    """P(best) of a codec, never printed as certain.
+    """Says in how many of the draws a codec costs least, never that it is certain.
 
     >>> p_best(0.974), p_best(1.0), p_best(0.001), p_best(None)
-    ('0.97', '> 0.99', '< 0.01', '-')
+    ('97 %', 'over 99 %', 'under 1 %', '-')
     """
     p = number(value)
     if p is None:
         return "-"
     if p > 0.995:
-        return "> 0.99"
-    return "< 0.01" if p < 0.005 else f"{p:.2f}"
+        return "over 99 %"
+    return "under 1 %" if p < 0.005 else f"{100 * p:.0f} %"
 
 
 def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
@@ -370,16 +372,16 @@ def noise_line(found: Digest) -> str:
     parts.append(
         "contention not measured"
         if contended is None
-        else f"CPU contended {text.percent(contended)} of the time"
+        else f"other processes had the CPU {text.percent(contended)} of the time"
     )
     if number(noise.get("launches")):
         rounds = (
-            f" x {text.count(number(noise.get('rounds')))} round{'' if number(noise.get('rounds')) == 1 else 's'}"
+            f", {text.count(number(noise.get('rounds')))} round{'' if number(noise.get('rounds')) == 1 else 's'}"
             if number(noise.get("rounds"))
             else ""
         )
         launches = number(noise.get("launches")) or 0
-        parts.append(f"{launches:.0f} launch{'' if launches == 1 else 'es'}{rounds}")
+        parts.append(f"{launches:.0f} process{'' if launches == 1 else 'es'} each{rounds}")
     clock = _clock(found)
     parts.append(f"{_unquiet(noise)}{f'ranked on {clock}' if clock else 'nothing was ranked'}")
     return " \xb7 ".join(parts)
@@ -405,7 +407,7 @@ def _unquiet(noise: Mapping[str, Any]) -> str:
         else []
     )
     if (number(noise.get("contended_share")) or 0.0) >= QUIET_PSI:
-        reasons.append("CPU contended")
+        reasons.append("other processes had the CPU")
     waited = "processes waited for a CPU"
     head = "never quiet"
     if share is not None and share >= QUIET_PSI:

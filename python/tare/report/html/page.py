@@ -346,7 +346,7 @@ def _noise_facts(found: Digest) -> list[tuple[str, str]]:
                     taken, hit = taken + len(switches), hit + sum(1 for n in switches if n)
     shares = [
         ("noise floor", "floor"),
-        ("CPU contended", "contended_share"),
+        ("CPU used by others", "contended_share"),
         ("waiting for CPU (PSI)", "psi_some"),
         ("stolen by the host", "steal"),
     ]

@@ -94,7 +94,7 @@ def _notes(grid: Grid) -> str:
     """What the marks of a grid mean, and its flags with the codecs that carry them."""
     notes = [said(line, 400) for line in words.flag_lines(list(grid.rows), 8)]
     if any(row.timed and (row.write.contended or row.read.contended) for row in grid.rows):
-        notes.insert(0, "* contended: wall time ran away from CPU time")
+        notes.insert(0, "* other processes had the CPU")
     if any(row.timed and row.superlinear for row in grid.rows):
         names = [row.codec for row in grid.rows if row.timed and row.superlinear]
         notes.append(esc(f"time grows faster than the data: {', '.join(names[:8])}", 400))
