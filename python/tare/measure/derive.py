@@ -265,7 +265,7 @@ def _flags(
         flags.append(f"kept is its worker's own word: {unchecked}")
     if not is_ranked(case):
         return flags
-    flags += ["faster than memcpy: lazy or did not run" for _ in too_quick(case, figures, per_byte)]
+    flags += ["reads in less time than its bytes are copied" for _ in too_quick(case, figures, per_byte)]
     timed = [figure for op, figure in figures.items() if op != TOTAL]
     if any(figure.contended for figure in timed):
         flags.append("contended: the wall clock ran 10 % past CPU and blocked time")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import PurePath
@@ -396,6 +397,8 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     if found.verdict.get("messages"):
         shell = ""  # a file of them all would be one value, and no message
     lines: list[Line] = [[("  Do it:    ", "bold"), (isolated(shell), "")]] if shell else []
+    if reading := read_call(found, path) if shell.startswith("tare ") else "":
+        lines += [[("  Read it:  ", "bold"), (isolated(reading), "")]]
     if python and (not shell or found.verdict.get("profile") == "message"):
         lines += [[("  Python:   ", "bold"), (isolated(python), "")]]
     total = len(mapping(found.record.get("codecs"))) or len(found.codecs)
@@ -434,6 +437,21 @@ def command(found: Digest, path: str = "") -> str:
     if kept_by(found, codec).startswith("changes"):
         words.append("--allow-loss")
     return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
+
+
+def read_call(found: Digest, path: str = "") -> str:
+    """The call of Python that reads the file that `command` writes, as it was measured.
+
+    Args:
+        found: The record.
+        path: The user's own file; the name of the data by default.
+    """
+    codec = str(found.verdict.get("codec") or "")
+    name = path or text.visible(found.dataset.get("name") or "data", 200)
+    stem = "data" if name in (STANDARD_INPUT, "-") else PurePath(name).name
+    file = verdict_text.file_name(codec, stem)
+    trust = ", trust=True" if found.verdict.get("executes_code") else ""
+    return f"tare.read({json.dumps(file, ensure_ascii=False)}, codec={json.dumps(codec)}{trust})"
 
 
 def call(found: Digest) -> str:

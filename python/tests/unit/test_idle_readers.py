@@ -17,7 +17,7 @@ from tare.report.html import render as render_html
 
 details = partial(terminal.render, verbose=True)
 
-_MARK = "faster than memcpy: lazy or did not run"
+_MARK = "reads in less time than its bytes are copied"
 
 
 def record_of(kind: str, decode_ms: float, **given: Any) -> dict[str, Any]:

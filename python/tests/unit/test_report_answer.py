@@ -88,7 +88,7 @@ def test_every_line_fits(records, width):
     """Nothing is cut by the terminal but the command, which must stay whole."""
     for name, record in records.items():
         for line in terminal.render(record, width=width).splitlines():
-            assert text.width_of(line) <= width or line.startswith("  Do it:"), (name, line)
+            assert text.width_of(line) <= width or line.startswith(("  Do it:", "  Read it:")), (name, line)
 
 
 def test_colour_and_pipes_say_the_same(records):

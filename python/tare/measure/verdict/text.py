@@ -414,7 +414,7 @@ def _why(name: str) -> str:
 # What is no news in a verdict: codecs that were not in the race, and those that fell by themselves.
 ABSENT = ("measured", "screened", "n/a", "pending", "asked")
 BROKEN = ("error", "timeout", "killed", "refused", "unproven")
-IDLE = "reads in less time than copying its bytes takes: lazy or did not run"
+IDLE = "reads in less time than copying its bytes takes, so it did no work"
 LEFT_OUT = {
     "idle": IDLE,
     "loss": "data changed silently",
