@@ -100,7 +100,7 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
     "--time",
     "time_s",
     type=Seconds(least_s=2),
-    help="Time limit, 0 for none.  [default: 10s up to 50 MB, 30s up to 500 MB, else 60s; none for a plan]",
+    help="Time limit, 0 for none.  [default: 10s up to 50 MB, 30s up to 500 MB, else 60s; with --all three times that; none for a plan]",
 )
 @click.option(
     "--all",

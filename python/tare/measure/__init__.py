@@ -15,7 +15,7 @@ Parameters of ``tare.measure(data, *, ...)``:
     use: What the data is used for: ``keep``, ``cache``, ``archive``, ``exchange``, ``message`` or ``random``.
         Default: chosen by the kind of the data.
     time: Time limit in seconds, or a text such as ``20s`` or ``5m``; 0 for none.
-        Default: 10 s up to 50 MB, 30 s up to 500 MB, else 60 s.
+        Default: 10 s up to 50 MB, 30 s up to 500 MB, else 60 s; three times that with ``all=True``.
     codecs: Only these codecs: ids, or patterns such as ``json:*``. Default: all that are installed.
     exclude: Codecs, libraries or formats to leave out. Default: none.
     media: Where to measure: ``memory``, ``file``, ``tcp`` and others. Default: chosen by the kind of the data.

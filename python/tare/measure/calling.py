@@ -85,7 +85,7 @@ class Measure(ModuleType):
             data: A path, a built-in name, a table of pandas, polars or Arrow, a document, or a Dataset.
             use: What the data is used for, as ``--for``; by default chosen by the kind of the data.
             time: Time limit: seconds, or a text such as ``20s`` or ``5m``; 0 for none. By default 10 s up to 50 MB,
-                30 s up to 500 MB, else 60 s.
+                30 s up to 500 MB, else 60 s; three times that with ``all=True``.
             codecs: Only these codecs; ids, or patterns such as ``json:*``.
             exclude: Codecs, libraries or formats to leave out, as ``--not``.
             media: Media to measure on, as ``--medium``.

@@ -15,21 +15,25 @@ __all__ = ["available_bytes", "load_bytes", "usual_time_s", "with_limits"]
 # Bytes of a file up to which so many seconds are usual.
 _USUAL_S = ((50e6, 10.0), (500e6, 30.0))
 _LONGEST_S = 60.0
+# Every codec is meant to be reached where all are asked for.
+_OF_ALL = 3.0
 # Bytes in memory that are loaded for each second of the limit; text in columns is slow to open beside measuring it.
 _BYTES_S, _TEXT_BYTES_S = 32 << 20, 8 << 20
 _TEXT = frozenset({".csv", ".tsv", ".psv"})
 
 
-def usual_time_s(size: float) -> float:
+def usual_time_s(size: float, *, every: bool = False) -> float:
     """Returns the time limit of a run that names none, in seconds.
 
     Args:
         size: Bytes of the file, or of the object in memory.
+        every: Whether every installed codec was asked for, which takes longer.
 
-    >>> usual_time_s(1e6), usual_time_s(100e6), usual_time_s(2e9)
-    (10.0, 30.0, 60.0)
+    >>> usual_time_s(1e6), usual_time_s(100e6), usual_time_s(2e9), usual_time_s(1e6, every=True)
+    (10.0, 30.0, 60.0, 30.0)
     """
-    return next((time_s for most, time_s in _USUAL_S if size <= most), _LONGEST_S)
+    usual_s = next((time_s for most, time_s in _USUAL_S if size <= most), _LONGEST_S)
+    return usual_s * _OF_ALL if every else usual_s
 
 
 def with_limits(settings: Settings, data: Any) -> Settings:
@@ -40,7 +44,7 @@ def with_limits(settings: Settings, data: Any) -> Settings:
         data: A path, an object, or an opened Dataset.
     """
     if settings.time_s is None:
-        settings = replace(settings, time_s=usual_time_s(_size_of(data)))
+        settings = replace(settings, time_s=usual_time_s(_size_of(data), every=settings.all_codecs))
     if settings.max_bytes is None:
         ends = Path(data).suffixes if isinstance(data, str | os.PathLike) else ()
         text = not _TEXT.isdisjoint(end.lower() for end in ends)
