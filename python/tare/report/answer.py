@@ -96,8 +96,17 @@ def parts_of(found: Digest) -> list[str]:
         parts.append(f"{verdict_text.amount(size)}{f' as {format}' if format else ''}")
     elif number(data.get("bytes_memory")):
         parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
-    parts += [_measured(found), f"for {text.visible(found.profile, 20)}"]
+    parts += [_measured(found), f"for {text.visible(found.profile, 20)}{_over(found)}"]
     return [part for part in parts if part]
+
+
+def _over(found: Digest) -> str:
+    """The link that messages are meant to go over."""
+    weights = mapping(found.verdict.get("weights"))
+    rate, trip = number(weights.get("v")), number(weights.get("rtt"))
+    if found.profile != "message" or not rate:
+        return ""
+    return f" over {text.rate(rate)}{f', {trip * 1e3:.3g} ms' if trip else ''}"
 
 
 def _headline(found: Digest, width: int) -> list[Line]:
