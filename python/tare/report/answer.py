@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -30,6 +31,8 @@ __all__ = [
     "signed",
 ]
 
+# The user's own file, and its format written anew, differ by less than this share of the size without a word.
+_SAME_SIZE = 0.02
 # The name of data that came through a pipe.
 STANDARD_INPUT = "standard input"
 # As many codecs are drawn unless all are asked for.
@@ -334,7 +337,18 @@ def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
     labels = [(_size(row.values[0], size_scale), _time(row.values[1], time_scale)) for row in rows]
     told = "write + read" if message else "read a part" if parts else "read"
     heads = (f"size, {size_unit}", f"{told}, {time_unit}")
-    return bars.lines_of(heads, rows, width, labels)
+    return bars.lines_of(heads, rows, width, labels) + _written_anew(found, codecs, names, width)
+
+
+def _written_anew(found: Digest, codecs: list[str], names: Mapping[str, str], width: int) -> list[Line]:
+    """That the user's format is drawn as it is written now, where the file at hand has another size."""
+    have = mapping(found.verdict.get("source"))
+    codec, size = str(have.get("codec") or ""), number(have.get("bytes"))
+    anew = number(mapping(mapping(found.verdict.get("figures")).get(codec)).get("bytes"))
+    if codec not in codecs or not size or not anew or abs(anew / size - 1) < _SAME_SIZE:
+        return []
+    said = f"{names[codec]} is drawn as it is written anew, {verdict_text.amount(anew)}; your file has {verdict_text.amount(size)}"
+    return wrap(said, width, "  ", "dim")
 
 
 def mark_of(found: Digest, codec: str, reason: str) -> str:
