@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from tare.codec.codec import Codec
 from tare.codec.titles import titles_of
+from tare.errors import MissingLibrary, UsageError
 from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.negligible import line_change, no_matter
@@ -473,8 +475,16 @@ def read_call(found: Digest, path: str = "") -> str:
     name = path or text.visible(found.dataset.get("name") or "data", 200)
     stem = "data" if name in (STANDARD_INPUT, "-") else PurePath(name).name
     file = verdict_text.file_name(codec, stem)
-    trust = ", trust=True" if found.verdict.get("executes_code") else ""
+    trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
     return f"tare.read({json.dumps(file, ensure_ascii=False)}, codec={json.dumps(codec)}{trust})"
+
+
+def _is_checked(codec: str) -> bool:
+    """Whether bytes that are not trusted are read once more before, which was not measured."""
+    try:
+        return Codec.parse(codec).library.check is not None
+    except (UsageError, MissingLibrary):
+        return False
 
 
 def call(found: Digest) -> str:
