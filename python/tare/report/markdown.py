@@ -82,7 +82,18 @@ def _sentence(value: str) -> str:
 
 def _table(found: Digest, grid: Grid) -> str:
     joint = bool(found.imported) or grid.ops[0] == "send"
-    heads = ["codec", "size", "%", *grid.ops, words.RATIO, words.ALIKE, "peak", "copies", words.GROWTH, "kept"]
+    heads = [
+        "codec",
+        "size",
+        "%",
+        *grid.ops,
+        words.RATIO,
+        words.ALIKE,
+        "peak",
+        "copies",
+        words.GROWTH,
+        "kept",
+    ]
     if joint:
         heads.insert(5, "span" if grid.ops[0] == "send" else "sum")
     if found.imported:
