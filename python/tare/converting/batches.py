@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
-from tare.datasets import csv_missing, csv_surprises, csvs, csvstream, documents, encodings, views
+from tare.datasets import csv_missing, csv_quotes, csv_surprises, csvs, csvstream, documents, encodings, views
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
@@ -240,13 +240,14 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
 
     try:
         found = csvstream.guess(source, columns=columns)
-    except csvstream.Undecided:
+    except csv_quotes.Undecided:
         raise Unsupported(f"{source.name}: only its whole text tells where rows end", format="csv") from None
     schema = pa.schema(list(found.types.items()))
+    csvstream.note_rows(source, found)
     csvs.note(source, schema.empty_table(), [name for name in found.types if name in found.kept])
     texts = [name for name, type in found.types.items() if type in (pa.string(), pa.null())]
     csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
-    csv_surprises.note_surprises(source, source.head, schema)
+    csv_surprises.note_surprises(source, source.head, schema, csvstream.Blocks(source).style)
     if found.unsure:
         names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
         source.notes.append(

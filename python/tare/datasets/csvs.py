@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csv_comments, csv_guesses
+from tare.datasets import csv_comments, csv_guesses, csv_quotes
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
@@ -33,6 +33,7 @@ __all__ = [
     "options",
     "parse",
     "read",
+    "settled",
     "texts_of",
 ]
 
@@ -42,48 +43,42 @@ _ONE_BLOCK_BYTES = 2 << 20
 _MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
 
 
+def settled(source: Source, data: bytes, *, final: bool = True) -> Dialect:
+    """Returns how fields stand in a text, and what quotes mean in it; notes what is not usual.
+
+    Args:
+        source: Where it is from; it gets the notes.
+        data: UTF-8 text with a header line.
+        final: Whether `data` goes to the end of the text.
+
+    Raises:
+        Malformed: Rows would be part of one value.
+    """
+    return csv_quotes.settled(source, data, dialect(data, source.delimiter), final=final and not source.cut)
+
+
 def parse(
-    source: Source, data: bytes, *, columns: list[str] | None = None, types: dict[str, Any] | None = None
+    source: Source, data: bytes, style: Dialect | None = None, *, columns: list[str] | None = None
 ) -> pa.Table:
     """Make a table of UTF-8 text with a header line.
 
     Args:
         source: Where it is from, for messages and notes.
         data: The text.
+        style: How fields stand in it, as of `settled`, which is called without it.
         columns: Names of the columns to read; all by default.
-        types: Types of columns that are known; those of others are guessed.
 
     Raises:
         Malformed, Truncated: Rows of unequal length; row and offset are given.
     """
     import pyarrow as pa
 
-    style = dialect(data, source.ending)
-    if style.quoted and not source.cut:
-        _check_quotes(source, data, style)
-    table, kept = read(source, data, style, columns=columns, types=types)
+    style = style or settled(source, data)
+    table, kept = read(source, data, style, columns=columns)
     note(source, table, [name for name, array in kept.items() if pa.types.is_string(array.type)])
     if not table.num_rows:
         source.notes.append("it has a header and no rows")
     return table
-
-
-def _check_quotes(source: Source, data: bytes, style: Dialect) -> None:
-    """Refuse a text that ends within quotes: all lines from the quote on would be one value."""
-    if data.count(b'"') % 2 == 0:
-        return
-    start = last_row(data)
-    if not ends_within_quotes(data[start:], style.delimiter):
-        return
-    row, after = data.count(b"\n", 0, start), data.count(b"\n", start) - 1
-    if after < 1:
-        return  # the last line was cut
-    lines = f"the {after:,} lines" if after > 1 else "the line"
-    row += source.skipped.count(b"\n")
-    what = f"a quote in line {row + 1:,} is never closed: {lines} after it would be part of one value"
-    raise source.error(
-        Malformed, what, offset=start, advice="Close the quote, or double it if it is part of the text."
-    )
 
 
 def read(
@@ -182,7 +177,8 @@ def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, si
     return {
         "read_options": csv.ReadOptions(block_size=block, use_threads=not few),
         "parse_options": csv.ParseOptions(
-            delimiter=style.delimiter, newlines_in_values=style.quoted, ignore_empty_lines=not style.one
+            delimiter=style.delimiter, newlines_in_values=style.quoted, ignore_empty_lines=not style.one,
+            quote_char=False if style.literal else '"', escape_char="\\" if style.escaped else False,
         ),
         "convert_options": csv.ConvertOptions(
             null_values=list(MISSING), strings_can_be_null=True, quoted_strings_can_be_null=False,
@@ -270,7 +266,7 @@ def _row_start(data: bytes, row: int, style: Dialect) -> tuple[int, bool]:
     begin = _begin(data, style)
     number, start, line, odd = 0, begin, begin, False
     for end in re.compile(rb"\r\n|\n|\r|\Z").finditer(data, begin):
-        odd ^= data.count(b'"', line, end.start()) % 2 == 1
+        odd ^= not style.literal and data.count(b'"', line, end.start()) % 2 == 1
         line = end.end()
         if odd:
             continue
@@ -281,14 +277,18 @@ def _row_start(data: bytes, row: int, style: Dialect) -> tuple[int, bool]:
     return start, not data[line:].strip()
 
 
-def last_row(data: bytes) -> int:
+def last_row(data: bytes, style: Dialect | None = None) -> int:
     r"""Where the last whole row ends; 0 if none does.
+
+    Args:
+        data: Text that begins at a row.
+        style: How fields stand in it, if quotes may enclose nothing.
 
     >>> last_row(b'a,b\n1,"x\ny')
     4
     """
     end = data.rfind(b"\n") + 1
-    odd = data.count(b'"', 0, end) % 2 == 1
+    odd = data.count(b'"', 0, end) % 2 == 1 and not (style and style.literal)
     while end and odd:
         before = data.rfind(b"\n", 0, end - 1) + 1
         odd ^= data.count(b'"', before, end) % 2 == 1

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from tare import compress, formats
 from tare.datasets import recognise
-from tare.datasets.csv_comments import skipped_part
-from tare.datasets.csv_dialect import dialect
+from tare.datasets.csv_comments import separator_named, skipped_part
+from tare.datasets.csv_dialect import delimiter_of_ending, dialect
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.unchanged import Identity, identity
 
@@ -48,7 +48,7 @@ class Source:
         identity: Which version of the file it is, of a regular one that was given by its path.
         others: Versions that were found under the path when it was opened again.
         skipped: Comment lines before a CSV's header: what is opened and read begins behind them.
-        tabs: Whether the user called it TSV, whatever its name ends in.
+        said: The delimiter that the user says stands between fields, or its first line: that of its name by default.
         plain: Whether its value was read as JSON that carries it exactly, so that nothing of it need be checked.
     """
 
@@ -65,7 +65,7 @@ class Source:
     identity: Identity | None = None
     others: list[Identity | None] = field(default_factory=list)
     skipped: bytes = b""
-    tabs: bool = False
+    said: str = ""
     plain: bool = False
 
     def open(self) -> BinaryIO:
@@ -137,14 +137,14 @@ class Source:
         return os.path.splitext(self.name)[1].lower()
 
     @property
-    def ending(self) -> str:
-        """Ending of the name without those of compressors: ``.tsv`` of ``a.tsv.gz``, and of what the user called TSV."""
-        return ".tsv" if self.tabs else os.path.splitext(_uncompressed(self.name))[1]
+    def delimiter(self) -> str:
+        """The delimiter that the user, the first line or the name stands for, as of ``a.tsv.gz``; empty without one."""
+        return self.said or delimiter_of_ending(os.path.splitext(_uncompressed(self.name))[1])
 
     @property
     def title(self) -> str:
         """Name of the format for people: TSV of a CSV with tabs between its fields."""
-        if self.format == "csv" and dialect(self.head, self.ending).delimiter == "\t":
+        if self.format == "csv" and dialect(self.head, self.delimiter).delimiter == "\t":
             return "TSV"
         return formats.get(self.format).title
 
@@ -235,7 +235,7 @@ def find(
         return x
     source = _stored(x, name, max_bytes)
     if format == "tsv":
-        format, source.tabs = "csv", True
+        format, source.said = "csv", "\t"
     if format is not None:
         formats.get(format)
     if source.size == 0 and not source.head:
@@ -246,7 +246,8 @@ def find(
     if format is None:
         _tell(source, known_only=known_only)
     if source.format == "csv":
-        source.skipped = skipped_part(source.head, source.ending)
+        source.skipped = skipped_part(source.head, source.delimiter)
+        source.said = source.said or separator_named(source.skipped)
         source.head = source.head[len(source.skipped) :]
     return source
 

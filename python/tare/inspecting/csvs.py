@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tare.datasets import csvs, encodings
-from tare.datasets.csv_dialect import Dialect, dialect
+from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source
 from tare.inspecting.findings import Findings, Part
 
@@ -19,11 +19,11 @@ def look(source: Source, max_bytes: int) -> Findings:
     """Read the first rows closely; rows beyond them are counted as lines or estimated."""
     data, share = source.read(min(_SAMPLE_BYTES, max_bytes))
     data = encodings.to_utf8(source, data, None, final=share == 1.0)
-    if share < 1.0:
-        data = data[: csvs.last_row(data)] or data
-    style = dialect(data, source.ending)
     notes = len(source.notes)
-    table = csvs.parse(source, data)
+    style = csvs.settled(source, data, final=share == 1.0)
+    if share < 1.0:
+        data = data[: csvs.last_row(data, style)] or data
+    table = csvs.parse(source, data, style)
     findings = Findings(kind="table", notes=source.notes[notes:])
     scale = 1.0 if share == 1.0 else _plain_bytes(source, max_bytes) / len(data)
     findings.rows = round(table.num_rows * scale)

@@ -206,7 +206,7 @@ def test_a_quote_that_is_never_closed_is_an_error(tmp_path, monkeypatch, stream)
         Malformed, match=r"a quote in line 101 is never closed: the 2,900 lines after it"
     ) as caught:
         csvload.load(find(tmp_path / "x.csv"))
-    assert caught.value.offset == len("\n".join(lines[:100])) + 1
+    assert caught.value.offset == len("\n".join(lines[:100]) + "\n99,7,")
     for whole in (b'a,b\n1,"x"\n2,5" pipe\n', b'a,b\n1,"x ""y"" z"\n', b'a,b\n1,"x\ny"\n'):
         assert csvs.parse(find(whole, format="csv"), whole).num_rows >= 1
 
