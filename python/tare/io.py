@@ -26,6 +26,7 @@ from tare.converting.naming import near_ending
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.csv_comments import loss_of
+from tare.datasets.csv_headers import repeated_note
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, Unsupported, UsageError
@@ -427,7 +428,8 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
         found = _verify(data, encoded, codec, job)
     elif data.kind == "table" and not left_out:
         found = _allowed(changes.type_losses(data.value.schema, codec), codec, job)
-    notes = [*data.notes, *objects.notes_of(codec)]
+    repeated = repeated_note(data.value.schema.names) if data.kind == "table" else ""
+    notes = [*dict.fromkeys([*data.notes, *filter(None, [repeated])]), *objects.notes_of(codec)]
     if not verify:
         notes.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
@@ -585,7 +587,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
             raise
         job.watch.check()
     notes = [
-        *dict.fromkeys(source.notes),
+        *dict.fromkeys([*source.notes, *filter(None, [repeated_note(schema.names)])]),
         "converted batch by batch and not verified; --verify reads it back",
     ]
     return Conversion(

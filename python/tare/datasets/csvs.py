@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csv_comments, csv_guesses, csv_quotes
+from tare.datasets import csv_comments, csv_guesses, csv_headers, csv_quotes
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
-KEPT = "numbers with leading zeros or in hexadecimal, or with more digits than fit a number, are kept as text"
+KEPT = "numbers with leading zeros, with a plus as phone numbers, in hexadecimal, or with more digits than fit a number are kept as text"
 _ONE_BLOCK_BYTES = 2 << 20
 _MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
 
@@ -160,8 +160,7 @@ def note(source: Source, table: pa.Table, kept: list[str]) -> None:
     if kept:
         some = ", ".join(printable(name, 30) for name in kept[:5]) + (", ..." if len(kept) > 5 else "")
         source.notes.append(f"{KEPT}: {some}")
-    if table.column_names and all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in table.column_names):
-        source.notes.append("its first line holds numbers only, and was read as column names")
+    csv_headers.note(source, table.schema)
     if len(table.column_names) == 1 and table.column_names[0].startswith("#"):
         source.notes.append(
             "its first line begins with '#', and was read as the name of its one column; if it is a comment, remove it"

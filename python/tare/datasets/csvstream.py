@@ -262,7 +262,7 @@ class _Column:
     def __init__(self) -> None:
         self.types: set[Any] = set()
         self.text = False  # a block is text, whatever the others are
-        self.zeros = False  # kept as text for leading zeros, or in hexadecimal: so is the whole
+        self.zeros = False  # kept as text for leading zeros, a plus, or in hexadecimal: so is the whole
         self.digits = False  # kept as text, or made unsigned, for digits that a double loses
         self.beyond = False  # holds integers beyond those that doubles count
         self.negative = False  # holds integers below zero
@@ -272,7 +272,7 @@ class _Column:
         """Take a block's column; `signs` says that some column of the block may hold a zero with a sign, which no uint64 is."""
         import pyarrow as pa
 
-        if kept and pa.types.is_string(column.type) and csv_guesses.has_leading_zeros(column):
+        if kept and pa.types.is_string(column.type) and csv_guesses.holds_codes(column):
             self.zeros = True
         elif kept:
             self.digits = True
