@@ -26,7 +26,7 @@ from tare.converting.naming import near_ending
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.csv_comments import loss_of
-from tare.datasets.csv_headers import repeated_note
+from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, Unsupported, UsageError
@@ -118,7 +118,7 @@ def read(
             return chosen.decode(file.read(), trust=trust)
     name = None
     if not isinstance(path, str) or path == "-" or os.path.exists(path):
-        source = find(path, format=format)
+        source = find(path, format=format, encoding=encoding)
         if source.format in objects.FORMATS:
             return objects.read(source, columns=columns, encoding=encoding)
         if source.data is not None:  # what could be read once only
@@ -217,7 +217,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     job = _Job(
         target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, overwrite, on_progress
     )  # fmt: skip
-    source = _source(src, format)
+    source = _source(src, format, encoding)
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
@@ -314,13 +314,11 @@ def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:
     return data
 
 
-def _source(src: Any, format: str | None) -> Source | None:
+def _source(src: Any, format: str | None, encoding: str | None) -> Source | None:
     """Where the bytes come from; None for what is no file, such as a table or the name of built-in data."""
-    if isinstance(src, str):
-        known = src == "-" or os.path.exists(src)
-    else:
-        known = isinstance(src, os.PathLike) or hasattr(src, "read")
-    return find(src, format=format) if known else None
+    path = isinstance(src, str) and (src == "-" or os.path.exists(src))
+    known = path or isinstance(src, os.PathLike) or hasattr(src, "read")
+    return find(src, format=format, encoding=encoding) if known else None
 
 
 def _codec_for(path: Any, codec: str | None) -> Codec:
@@ -428,8 +426,8 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
         found = _verify(data, encoded, codec, job)
     elif data.kind == "table" and not left_out:
         found = _allowed(changes.type_losses(data.value.schema, codec), codec, job)
-    repeated = repeated_note(data.value.schema.names) if data.kind == "table" else ""
-    notes = [*dict.fromkeys([*data.notes, *filter(None, [repeated])]), *objects.notes_of(codec)]
+    repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
+    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec)]
     if not verify:
         notes.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
@@ -587,7 +585,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
             raise
         job.watch.check()
     notes = [
-        *dict.fromkeys([*source.notes, *filter(None, [repeated_note(schema.names)])]),
+        *dict.fromkeys([*source.notes, *repeated_notes(schema)]),
         "converted batch by batch and not verified; --verify reads it back",
     ]
     return Conversion(

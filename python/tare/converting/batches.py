@@ -10,7 +10,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
-from tare.datasets import csv_missing, csv_quotes, csv_surprises, csvs, csvstream, documents, encodings, views
+from tare.datasets import (
+    csv_missing,
+    csv_quotes,
+    csv_surprises,
+    csvs,
+    csvstream,
+    documents,
+    encodings,
+    recognise,
+    views,
+)
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
@@ -264,6 +274,8 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
 def _ndjson(source: Source, columns: list[str] | None) -> Batches:
     import pyarrow as pa
 
+    if recognise.encoding_of(source.head) not in (None, "utf-8-sig"):
+        raise Unsupported(f"{source.name}: only a text in UTF-8 is read line by line", format="ndjson")
     schema = pa.schema([])
     for rows in _records(source):
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from tare.datasets.source import Source, printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["note", "repeated_note"]
+__all__ = ["note", "repeated_notes"]
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?.*)?|\d\d:\d\d:\d\d(\.\d+)?")
@@ -34,23 +33,21 @@ def note(source: Source, schema: pa.Schema) -> None:
     elif values := _values(schema):
         told = ", ".join(printable(name, 30) for name in values[:_TOLD]) + ", ..." * (len(values) > _TOLD)
         source.notes.append(f"its first line, with {told}, was read as column names; {_ADVICE}")
-    if said := repeated_note(names):
-        source.notes.append(said)
+    source.notes += repeated_notes(schema)
 
 
-def repeated_note(names: Sequence[str]) -> str:
-    """Returns the note on names that several columns have; empty if each has its own.
+def repeated_notes(schema: pa.Schema) -> list[str]:
+    """Returns the note on names that several columns have; none if each has its own.
 
-    >>> repeated_note(["a", "b", "a"])
-    "several columns are named 'a': many readers, polars among them, take no such table"
-    >>> repeated_note(["a", "b"])
-    ''
+    >>> import pyarrow as pa
+    >>> repeated_notes(pa.table([[1], [2]], names=["a", "a"]).schema)
+    ["several columns are named 'a': many readers, polars among them, take no such table"]
     """
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
     if not twice:
-        return ""
+        return []
     told = ", ".join(repr(printable(name, 30)) for name in twice[:_TOLD]) + ", ..." * (len(twice) > _TOLD)
-    return f"several columns are named {told}: many readers, polars among them, take no such table"
+    return [f"several columns are named {told}: many readers, polars among them, take no such table"]
 
 
 def _values(schema: pa.Schema) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-__all__ = ["advice", "likely"]
+__all__ = ["advice", "likely", "without_mark"]
 
 _REGION_BYTES, _LOOKED_AT_BYTES = 4 << 10, 1 << 20
 _NEARLY, _SENSELESS = 0.04, 0.1
@@ -40,12 +40,12 @@ def likely(data: bytes) -> list[str]:
     (['cp1252'], ['latin1'], ['shift_jis'])
     """
     found = []
-    for name, _, score in _CANDIDATES:
+    for name, _, judge in _CANDIDATES:
         try:
             text = data.decode(name)
         except UnicodeDecodeError:
             continue
-        found.append((score(text, name), name, text))
+        found.append((judge(text, name), name, text))
     best = max((score for score, _, _ in found), default=0.0)
     names: dict[str, str] = {}  # by what they make of it
     for score, name, text in found:
@@ -74,6 +74,32 @@ def advice(data: bytes, wrong: int) -> str:
         )
     said = " or ".join(f"{name} ({_TITLES[name]})" for name in names)
     return f"Line {number:,} may be {said}: read it with --encoding {names[0]}, or convert the file to UTF-8."
+
+
+def without_mark(head: bytes) -> str:
+    r"""Returns the encoding of two bytes a character that a text without a byte order mark may be in; empty for none.
+
+    >>> without_mark("a,b".encode("utf-16-le")), without_mark("a,b".encode("utf-16-be")), without_mark(b"a\x00b")
+    ('utf-16-le', 'utf-16-be', '')
+    """
+    pairs = len(head) // 2
+    for name, zeros, others in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
+        if (
+            pairs > 1
+            and zeros.count(0) * 2 > pairs
+            and others.count(0) * 20 < pairs + 20
+            and _decodes(head, name)
+        ):
+            return name
+    return ""
+
+
+def _decodes(head: bytes, name: str) -> bool:
+    try:
+        head[: len(head) // 2 * 2 - 2].decode(name)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _lines(data: bytes, start: int) -> tuple[list[bytes], list[bytes]]:

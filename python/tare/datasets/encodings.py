@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 
 from tare.datasets import encoding_hints, recognise
 from tare.datasets.source import Source
 from tare.errors import Malformed, UsageError
 
-__all__ = ["invalid_utf8", "to_utf8"]
+__all__ = ["invalid_utf8", "to_utf8", "utf8_steps"]
 
 _STEP_BYTES = 4 << 20
 
@@ -74,6 +75,27 @@ def to_utf8(source: Source, data: bytes, encoding: str | None, *, final: bool = 
             offset=at,
             advice="Name another --encoding, or convert it to UTF-8.",
         ) from None
+
+
+def utf8_steps(source: Source) -> Iterator[bytes]:
+    """Returns the text of a source in pieces, in UTF-8 if its byte order mark says another encoding.
+
+    Raises:
+        Malformed: A byte that is not in that encoding.
+    """
+    marked = recognise.encoding_of(source.head)
+    if marked in (None, "utf-8-sig"):
+        yield from source.steps()
+        return
+    decoder = codecs.getincrementaldecoder(marked)("strict")
+    try:
+        for step in source.steps():
+            yield decoder.decode(step).encode()
+        decoder.decode(b"", final=True)
+    except UnicodeError as error:
+        raise source.error(
+            Malformed, f"it is not {marked}, as its byte order mark says", advice="Fetch it again."
+        ) from error
 
 
 def codecs_name(encoding: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from tare import compress, formats
-from tare.datasets import recognise
+from tare.datasets import encoding_hints, recognise
 from tare.datasets.csv_comments import separator_named, skipped_part
 from tare.datasets.csv_dialect import delimiter_of_ending, dialect
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
@@ -216,6 +216,7 @@ def find(
     name: str | None = None,
     max_bytes: int | None = None,
     known_only: bool = True,
+    encoding: str | None = None,
 ) -> Source:
     """Make a source of a path, ``-`` for standard input, a binary file object, or bytes, and tell its format.
 
@@ -225,6 +226,7 @@ def find(
         name: What to call it in messages and tables.
         max_bytes: How much to take from what is not a file on disk.
         known_only: Refuse what Tare cannot read; otherwise `Source.format` is empty for it.
+        encoding: The text's encoding if the user names it: its format is told by what it holds.
 
     Raises:
         FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
@@ -244,7 +246,7 @@ def find(
     _unwrap(source)
     source.format = format or ""
     if format is None:
-        _tell(source, known_only=known_only)
+        _tell(source, encoding, known_only=known_only)
     if source.format == "csv":
         source.skipped = skipped_part(source.head, source.delimiter)
         source.said = source.said or separator_named(source.skipped)
@@ -372,10 +374,13 @@ def _some(plain: BinaryIO) -> bytes:
     return got
 
 
-def _tell(source: Source, *, known_only: bool) -> None:
+def _tell(source: Source, encoding: str | None, *, known_only: bool) -> None:
     named = _named(source.name)
-    found, note = recognise.tell(source.head, named)
-    known = recognise.foreign(source.head)
+    head = recognise.as_utf8(source.head, encoding)
+    found, note = recognise.tell(head, named)
+    known = recognise.foreign(head)
+    if known is not None and found == named == "csv" and recognise.has_rows(head):
+        known = None  # `<html>` may be a name of a column
     if not known_only and (found is None or (known is not None and formats.get(found).text)):
         source.format = ""
         return
@@ -389,6 +394,8 @@ def _tell(source: Source, *, known_only: bool) -> None:
     if found is None:
         source.format = named or ""
         first = " ".join(f"{byte:02x}" for byte in source.head[:8])
+        if named is not None and (fault := _no_text(source, named)) is not None:
+            raise fault
         if named is not None:
             raise source.error(
                 Malformed,
@@ -405,6 +412,28 @@ def _tell(source: Source, *, known_only: bool) -> None:
     source.format = found
     if note:
         source.notes.append(note)
+
+
+def _no_text(source: Source, named: str) -> Malformed | None:
+    """The error of a file that is named as a text and holds a character that none does; None without one."""
+    at = recognise.control_in(source.head)
+    if not formats.get(named).text or at is None:
+        return None
+    if two := encoding_hints.without_mark(source.head):
+        what = f"named as {named}, but half of its bytes are NUL"
+        return source.error(
+            Malformed, what, offset=at, advice=f"It may be {two}: read it with --encoding {two}."
+        )
+    byte = source.head[at]
+    name = "NUL, byte 0x00" if byte == 0 else f"the control character 0x{byte:02x}"
+    return source.error(
+        Malformed,
+        f"named as {named}, but it holds {name}, as no text does",
+        offset=at,
+        advice=f"Fetch it again, or, if that is part of a value, read it{_said(source)} {named}."
+        if source.path or source.name == _STDIN
+        else f"Fetch it again, or, if that is part of a value, read it with format={named!r}.",
+    )
 
 
 def _said(source: Source) -> str:

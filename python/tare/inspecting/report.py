@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from tare import formats
-from tare.datasets import recognise
+from tare.datasets import encoding_hints, recognise
 from tare.datasets.source import Source, find
 from tare.errors import TareError
 from tare.inspecting.containers import describe
@@ -84,6 +84,8 @@ def _recognised(source: Source, found: Inspection) -> Inspection:
         return found
     found.title = "text of no known format" if recognise.is_text(source.head) else "unknown"
     found.details["first bytes"] = " ".join(f"{byte:02x}" for byte in source.head[:16])
+    if two := encoding_hints.without_mark(source.head):
+        found.notes.append(f"it may be text in {two} without a byte order mark")
     found.notes.append("cannot tell what it is; name a format with --format if you know it")
     return found
 
