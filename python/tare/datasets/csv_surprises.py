@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tare.datasets import csvs
+from tare.datasets import csv_misfits, csvs
 from tare.datasets.source import HEAD_BYTES, Source, printable
 from tare.errors import TareError
 from tare.formats.csv_rows import BOM
@@ -27,7 +27,7 @@ _TOLD = 5
 
 
 def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialect) -> None:
-    """Notes times with offsets, numbers with a decimal comma, and texts such as 1.10 that are read as numbers.
+    """Notes rows of another delimiter, times with offsets, numbers with a decimal comma, and texts such as 1.10 that are read as numbers.
 
     Args:
         source: The file; it gets the notes.
@@ -37,6 +37,7 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     """
     import pyarrow as pa
 
+    source.notes += filter(None, [csv_misfits.header_below(source, data, style)])
     zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
     texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
     head = data[:HEAD_BYTES].removeprefix(BOM)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csv_comments, csv_guesses, csv_headers, csv_quotes
+from tare.datasets import csv_comments, csv_guesses, csv_headers, csv_misfits, csv_quotes
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
@@ -255,9 +255,8 @@ def _fault(
     if last and got < wanted:
         advice = "It is the last row: the file was cut. Fetch or write it again."
         return source.error(Truncated, what, offset=start, advice=advice)
-    return source.error(
-        Malformed, what, offset=start, advice="Repair that row (quotes, delimiters), or remove it."
-    )
+    advice = csv_misfits.advice(source, data, style, start, wanted=wanted, got=got)
+    return source.error(Malformed, what, offset=start, advice=advice)
 
 
 def _row_start(data: bytes, row: int, style: Dialect) -> tuple[int, bool]:
