@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import stat
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from tare import compress, formats
-from tare.datasets import encoding_hints, recognise
+from tare.datasets import draining, encoding_hints, recognise
 from tare.datasets.csv_comments import separator_named, skipped_part
 from tare.datasets.csv_dialect import delimiter_of_ending, dialect
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
@@ -25,6 +26,7 @@ HEAD_BYTES = 64 << 10
 _STEP_BYTES = 4 << 20
 _BOUND = "Give a bound (max_bytes) to open the part that fits."
 _STDIN = "standard input"
+_LINES, _TEXTS = ("csv", "ndjson"), ("csv", "ndjson", "json", "yaml")
 _LAYERS = 3  # compressors in compressors: more is no honest file
 _NEARLY = 0.999  # decompressors read ahead: a part may seem to be the whole
 _E = TypeVar("_E", bound=TareError)
@@ -115,7 +117,7 @@ class Source:
     def _read_all(self, plain: BinaryIO) -> bytes:
         """Everything, unless it grows beyond the memory: small compressed files may stand for endless ones."""
         most = (free_memory() or 1 << 40) // 2
-        data = plain.read(most)
+        data = draining.take(plain, most)
         if len(data) == most and plain.read(1):
             raise self.error(
                 Limit, f"it decompresses to more than {most:,} bytes, half of the free memory", advice=_BOUND
@@ -217,6 +219,7 @@ def find(
     max_bytes: int | None = None,
     known_only: bool = True,
     encoding: str | None = None,
+    look_bytes: int | None = None,
 ) -> Source:
     """Make a source of a path, ``-`` for standard input, a binary file object, or bytes, and tell its format.
 
@@ -227,6 +230,7 @@ def find(
         max_bytes: How much to take from what is not a file on disk.
         known_only: Refuse what Tare cannot read; otherwise `Source.format` is empty for it.
         encoding: The text's encoding if the user names it: its format is told by what it holds.
+        look_bytes: How much to take of a text that is not a file on disk, for who only looks at it.
 
     Raises:
         FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
@@ -235,18 +239,25 @@ def find(
     """
     if isinstance(x, Source):
         return x
-    source = _stored(x, name, max_bytes)
-    if format == "tsv":
-        format, source.said = "csv", "\t"
+    format, said = ("csv", "\t") if format == "tsv" else (format, "")
     if format is not None:
         formats.get(format)
-    if source.size == 0 and not source.head:
-        source.format = format or _named(source.name) or ""
-        raise source.error(Truncated, "the file is empty (0 bytes)", offset=0, advice="Write it again.")
-    _unwrap(source)
-    source.format = format or ""
-    if format is None:
-        _tell(source, encoding, known_only=known_only)
+    with contextlib.ExitStack() as opened:
+        source, rest = _stored(x, name, opened)
+        source.said = said
+        if not source.head:
+            source.format = format or _named(source.name) or ""
+            raise source.error(Truncated, "the file is empty (0 bytes)", offset=0, advice="Write it again.")
+        if rest is not None and compress.sniff(source.head) is not None:
+            _drain(source, rest, max_bytes)  # what it holds may begin behind the head
+            rest = None
+        _unwrap(source)
+        source.format = format or ""
+        if format is None:
+            _tell(source, encoding, known_only=known_only)
+        if rest is not None:  # by its head it is something that is read
+            part = look_bytes if source.format in _TEXTS or not source.format else None
+            _drain(source, rest, part if max_bytes is None else max_bytes, lines=source.format in _LINES)
     if source.format == "csv":
         source.skipped = skipped_part(source.head, source.delimiter)
         source.said = source.said or separator_named(source.skipped)
@@ -276,26 +287,25 @@ def printable(text: str, limit: int = 80) -> str:
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
 
 
-def _stored(x: Any, name: str | None, max_bytes: int | None) -> Source:
+def _stored(x: Any, name: str | None, opened: contextlib.ExitStack) -> tuple[Source, Any]:
+    """The source; and, of what can be read once only, the file that gives what is behind the head."""
     if isinstance(x, bytes | bytearray | memoryview):
         data = bytes(x)
-        return Source(name or "bytes", data=data, size=len(data), head=data[:HEAD_BYTES])
+        return Source(name or "bytes", data=data, size=len(data), head=data[:HEAD_BYTES]), None
     if isinstance(x, str) and x == "-":
         import sys
 
-        return _drained(sys.stdin.buffer, name or _STDIN, max_bytes)
+        return _begun(sys.stdin.buffer, name or _STDIN)
     if hasattr(x, "read"):
         known = getattr(x, "name", None)
-        return _drained(
-            x, name or (os.path.basename(known) if isinstance(known, str) else "file object"), max_bytes
-        )
+        return _begun(x, name or (os.path.basename(known) if isinstance(known, str) else "file object"))
     path = os.fspath(x)
     if isinstance(path, bytes):
         path = os.fsdecode(path)
-    return _file(path, name, max_bytes)
+    return _file(path, name, opened)
 
 
-def _file(path: str, name: str | None, max_bytes: int | None) -> Source:
+def _file(path: str, name: str | None, opened: contextlib.ExitStack) -> tuple[Source, Any]:
     shown = name or os.path.basename(path.rstrip("/")) or path
     try:
         kind = os.stat(path)
@@ -307,15 +317,21 @@ def _file(path: str, name: str | None, max_bytes: int | None) -> Source:
     if stat.S_ISDIR(kind.st_mode):
         raise IsADirectoryError(f"{printable(path)}: is a directory. Name one file in it.")
     if not stat.S_ISREG(kind.st_mode):
-        with open(path, "rb") as file:  # a pipe, such as the shell's <(...)
-            return _drained(file, shown, max_bytes)
+        pipe = opened.enter_context(open(path, "rb"))  # such as the shell's <(...)
+        source, rest = _begun(pipe, shown)
+        if source.head and stat.S_ISCHR(kind.st_mode) and not pipe.isatty():
+            raise UsageError(
+                f"{printable(path)}: is a device, whose bytes may have no end. Name a file, or pipe a part of it: "
+                f"head -c 1000000 {printable(path)}"
+            )
+        return source, rest
     try:
         with open(path, "rb") as file:
             kind = os.fstat(file.fileno())  # of the file that the head is from
             head = file.read(HEAD_BYTES)
     except PermissionError:
         raise PermissionError(f"{printable(path)}: may not be read by this user. Check its mode.") from None
-    return Source(shown, path=path, size=kind.st_size, head=head, identity=identity(kind))
+    return Source(shown, path=path, size=kind.st_size, head=head, identity=identity(kind)), None
 
 
 def _missing(path: str) -> str:
@@ -330,20 +346,34 @@ def _missing(path: str) -> str:
     return f"{printable(path)}: no such file.{hint}"
 
 
-def _drained(file: Any, name: str, max_bytes: int | None) -> Source:
-    most = max_bytes if max_bytes is not None else (free_memory() or 1 << 40) // 2
-    data = file.read(most + 1)
-    if isinstance(data, str):
-        raise UsageError(f"{printable(name)}: the file object gives text; open it in binary mode ('rb').")
-    data = bytes(data or b"")
-    while len(data) <= most and (more := file.read(most + 1 - len(data))):  # pipes give what they have
-        data += more
-    source = Source(name, data=data[:most], size=len(data), head=data[:HEAD_BYTES], cut=len(data) > most)
-    if source.cut and max_bytes is None:
+def _begun(file: Any, name: str) -> tuple[Source, Any]:
+    try:
+        head = draining.take(file, HEAD_BYTES)
+    except TypeError:
+        raise UsageError(
+            f"{printable(name)}: the file object gives text; open it in binary mode ('rb')."
+        ) from None
+    return Source(name, data=head, size=len(head), head=head), file
+
+
+def _drain(source: Source, file: Any, part: int | None, *, lines: bool = False) -> None:
+    """Take what a file gives behind the head: a part of it, or all that fits in half of the free memory."""
+    most = part if part is not None else (free_memory() or 1 << 40) // 2
+    longest = draining.LONGEST_LINE_BYTES if lines and part is None else None
+    try:
+        data = draining.take(file, most + 1, head=source.data or b"", longest_line=longest)
+    except draining.LineTooLong as error:
+        raise source.error(
+            Limit,
+            f"a line is longer than {longest:,} bytes",
+            offset=error.start,
+            advice=f"Say what it is{_said(source)} if it has no lines.",
+        ) from None
+    source.data, source.size, source.cut = data[:most], len(data), len(data) > most
+    if source.cut and part is None:
         raise source.error(
             Limit, f"it gives more than {most:,} bytes, half of the free memory", advice=_BOUND
         )
-    return source
 
 
 def _unwrap(source: Source) -> None:

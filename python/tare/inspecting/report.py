@@ -46,8 +46,10 @@ def inspect(
         UsageError: No such format.
         Truncated: It is empty.
     """
-    source = find(path, format=format, known_only=False)
+    source = find(path, format=format, known_only=False, look_bytes=max_bytes)
     found = Inspection(name=source.name, bytes=source.size, notes=list(source.notes))
+    if source.cut:
+        found.notes.append(f"it gives more than {max_bytes:,} bytes: the rest was not read")
     found.containers, found.plain_bytes = describe(source, max_bytes)
     if not source.format:
         return _recognised(source, found)
