@@ -82,16 +82,16 @@ def skipped_part(head: bytes, named: str = "") -> bytes:
 
 def note_of(source: Source) -> str:
     """Returns the note on the lines before the header of a file that are skipped; empty without any."""
-    if separator := separator_named(source.skipped):
+    if separator := separator_named(source.above):
         return f"its first line says what separates fields, {separator!r}"
-    count = sum(line.startswith(b"#") for line in leading_lines(source.skipped.removeprefix(BOM)))
+    count = sum(line.startswith(b"#") for line in leading_lines(source.above.removeprefix(BOM)))
     lines = f"{count:,} lines that begin" if count > 1 else "1 line that begins"
     return f"skipped {lines} with '#', before the header" if count else ""
 
 
 def loss_of(source: Source) -> LossError | None:
     """Returns the error of a conversion that is to keep everything, of a file whose comment lines are skipped."""
-    if separator_named(source.skipped) or not (note := note_of(source)):
+    if separator_named(source.above) or not (note := note_of(source)):
         return None
     text = note.replace("skipped", "would lose", 1)
     return source.error(LossError, text, advice="Without --strict they are left out.")

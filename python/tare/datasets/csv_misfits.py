@@ -49,7 +49,7 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     above = data.count(b"\n", 0, start)
     if above < _ROWS and (place := _header_among(counts, wanted)) is not None:
         at = start + [match.start() for match in islice(_LINE.finditer(below), place + 1)][-1]
-        number = source.skipped.count(b"\n") + above + data.count(b"\n", start, at) + 1
+        number = source.above.count(b"\n") + above + data.count(b"\n", start, at) + 1
         header = printable(data[at : at + 200].splitlines()[0].decode("utf-8", "replace"), 40)
         return (
             f"If line {number:,} is the header ({header}), remove the "

@@ -346,4 +346,4 @@ def _has_escapes(data: bytes, style: Dialect) -> bool:
 
 
 def _line(source: Source, data: bytes, at: int) -> int:
-    return source.skipped.count(b"\n") + data.count(b"\n", 0, at) + 1
+    return source.above.count(b"\n") + data.count(b"\n", 0, at) + 1

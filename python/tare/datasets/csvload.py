@@ -91,7 +91,7 @@ def _at_once(
     source: Source, columns: list[str] | None, encoding: str | None, limit: int | None
 ) -> tuple[pa.Table, float]:
     data, share = source.read(limit)
-    data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
+    data = csvs.text_of(source, data, encoding, final=share == 1.0)
     style = csvs.settled(source, data, final=share == 1.0)
     if share < 1.0:
         whole = csvs.last_row(data, style)
@@ -115,7 +115,7 @@ def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:
     if share == 1.0:
         return None
     notes = list(source.notes)
-    data = encodings.to_utf8(source, data, encoding, final=False)
+    data = csvs.text_of(source, data, encoding, final=False)
     style = csvs.settled(source, data, final=False)
     whole = data[: csvs.last_row(data, style)]
     if not whole:

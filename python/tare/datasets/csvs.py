@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csv_comments, csv_guesses, csv_headers, csv_misfits, csv_quotes
+from tare.datasets import csv_comments, csv_guesses, csv_headers, csv_misfits, csv_quotes, encodings
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
@@ -34,6 +34,7 @@ __all__ = [
     "parse",
     "read",
     "settled",
+    "text_of",
     "texts_of",
 ]
 
@@ -41,6 +42,22 @@ MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 KEPT = "numbers with leading zeros, with a plus as phone numbers, in hexadecimal, or with more digits than fit a number are kept as text"
 _ONE_BLOCK_BYTES = 2 << 20
 _MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
+
+
+def text_of(source: Source, data: bytes, encoding: str | None, *, final: bool) -> bytes:
+    """Returns the text from its header on, in UTF-8.
+
+    Args:
+        source: Where it is from, for messages and notes.
+        data: What was read of it.
+        encoding: What the user says it is in; None for UTF-8, or what a byte order mark says.
+        final: Whether `data` goes to the end of the text.
+
+    Raises:
+        Malformed, UsageError: As `encodings.to_utf8`.
+    """
+    text = encodings.to_utf8(source, data, encoding, final=final)
+    return text if source.skipped else text.removeprefix(source.above)
 
 
 def settled(source: Source, data: bytes, *, final: bool = True) -> Dialect:

@@ -49,7 +49,9 @@ class Source:
         done: Stored bytes read so far by `steps`, or by a reader that goes batch by batch.
         identity: Which version of the file it is, of a regular one that was given by its path.
         others: Versions that were found under the path when it was opened again.
-        skipped: Comment lines before a CSV's header: what is opened and read begins behind them.
+        above: The lines above a CSV's header that are no rows, as comments are, in UTF-8.
+        skipped: Their bytes in a text in UTF-8: what is opened and read begins behind them. Of others they are left
+            out where the text is decoded.
         said: The delimiter that the user says stands between fields, or its first line: that of its name by default.
         plain: Whether its value was read as JSON that carries it exactly, so that nothing of it need be checked.
     """
@@ -66,6 +68,7 @@ class Source:
     done: int = 0
     identity: Identity | None = None
     others: list[Identity | None] = field(default_factory=list)
+    above: bytes = b""
     skipped: bytes = b""
     said: str = ""
     plain: bool = False
@@ -259,8 +262,9 @@ def find(
             part = look_bytes if source.format in _TEXTS or not source.format else None
             _drain(source, rest, part if max_bytes is None else max_bytes, lines=source.format in _LINES)
     if source.format == "csv":
-        source.skipped = skipped_part(source.head, source.delimiter)
-        source.said = source.said or separator_named(source.skipped)
+        source.above = skipped_part(recognise.as_utf8(source.head, encoding), source.delimiter)
+        source.skipped = source.above if source.head.startswith(source.above) else b""
+        source.said = source.said or separator_named(source.above)
         source.head = source.head[len(source.skipped) :]
     return source
 

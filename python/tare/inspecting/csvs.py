@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tare.datasets import csvs, encodings
+from tare.datasets import csvs
 from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source
 from tare.errors import Limit
@@ -24,7 +24,7 @@ def look(source: Source, max_bytes: int) -> Findings:
         TareError: As `csvs.parse`.
     """
     data, share = source.read(min(_SAMPLE_BYTES, max_bytes))
-    data = encodings.to_utf8(source, data, None, final=share == 1.0)
+    data = csvs.text_of(source, data, None, final=share == 1.0)
     notes = len(source.notes)
     style = csvs.settled(source, data, final=share == 1.0)
     if share < 1.0:

@@ -166,3 +166,26 @@ def test_comments_above_other_delimiters_are_skipped_too(tmp_path, delimiter: st
     found = open_dataset(path)
     assert [{"a": 1, "b": 2}, {"a": 3, "b": 4}] == found.value.to_pylist()
     assert ("skipped 1 line that begins with '#', before the header",) == found.notes
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig", "latin1", "shift_jis"])
+def test_a_text_in_another_encoding_has_such_lines_too(tmp_path, encoding: str) -> None:
+    """They are skipped with the note, a conversion that is to lose nothing refuses comments, and lines are counted with them."""
+    said = None if encoding in ("utf-16", "utf-8-sig") else encoding
+    path = tmp_path / "a.csv"
+    for above, note in (
+        ("# made by x\n", "skipped 1 line that begins with '#', before the header"),
+        ("sep=;\n", "its first line says what separates fields, ';'"),
+    ):
+        path.write_bytes(f"{above}a;b\n1;2\n3;4\n".encode(encoding))
+        found = open_dataset(path, encoding=said)
+        assert [{"a": 1, "b": 2}, {"a": 3, "b": 4}] == found.value.to_pylist()
+        assert note in found.notes
+        path.write_bytes(f'{above}a;b\n1;"2\n3;4\n5;6\n'.encode(encoding))
+        with pytest.raises(Malformed, match="a quote in line 3 is never closed"):
+            open_dataset(path, encoding=said)
+    path.write_bytes("# made by x\na;b\n1;2\n".encode(encoding))
+    with pytest.raises(LossError, match="would lose 1 line"):
+        tare_io.convert(path, tmp_path / "a.parquet", strict=True, encoding=said)
+    if said is None:
+        assert 1 == tare_io.inspect(path).rows
