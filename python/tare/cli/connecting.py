@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tare.messages import Connection, Server
 
 __all__ = [
+    "MOST",
     "Place",
     "Progress",
     "ReaderGone",
