@@ -217,6 +217,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, overwrite, on_progress
     )  # fmt: skip
     source = _source(src, format)
+    job.source = source.path if source is not None else None
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
@@ -269,6 +270,7 @@ class _Job:
     sync: bool
     overwrite: bool
     on_progress: Callable[[int, int], None] | None
+    source: str | None = None
     watch: Watch = field(default_factory=lambda: Watch("", None, lambda: None))
 
 
@@ -378,7 +380,7 @@ def _opened(job: _Job) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, job.dst)
         return
     try:
-        with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite) as file:
+        with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite, source=job.source) as file:
             yield file
     except FileExistsError as error:  # another conversion was quicker
         raise _is_there(job.dst) from error
