@@ -218,6 +218,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, overwrite, on_progress
     )  # fmt: skip
     source = _source(src, format, encoding)
+    job.source = source.path if source is not None else None
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
@@ -239,15 +240,13 @@ def inspect(
         path: A path, ``-`` for standard input, or a binary file object.
         format: Id of the format, when neither bytes nor name tell.
         max_bytes: How much of a large file is looked at; what follows is estimated, and said to be.
-        tree: Of files of R: also the structure of what they hold, in lines.
-        everything: Whether that has every line.
+        tree, everything: Of files of R also the structure of what they hold, in lines; and whether in every line.
 
     Returns:
         Format, version, compression, kind, columns or shape, parts by bytes, flags, notes.
 
     Raises:
-        OSError: The file cannot be read.
-        UsageError: No such format.
+        OSError, UsageError: The file cannot be read; there is no such format.
     """
     from tare.inspecting.report import inspect as run
 
@@ -270,6 +269,7 @@ class _Job:
     sync: bool
     overwrite: bool
     on_progress: Callable[[int, int], None] | None
+    source: str | None = None
     watch: Watch = field(default_factory=lambda: Watch("", None, lambda: None))
 
 
@@ -377,7 +377,7 @@ def _opened(job: _Job) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, job.dst)
         return
     try:
-        with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite) as file:
+        with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite, source=job.source) as file:
             yield file
     except FileExistsError as error:  # another conversion was quicker
         raise _is_there(job.dst) from error

@@ -14,6 +14,7 @@ from typing import IO, Any, NoReturn
 
 import click
 
+from tare.cli.closed_streams import replace_closed
 from tare.cli.grouping import write_groups
 from tare.cli.leaving import Leaving
 from tare.cli.signals import lost_signals_sent_again
@@ -112,6 +113,8 @@ class _Lazy(click.Group):
         except BrokenPipeError:  # of --help and --version
             _reader_has_gone()
             raise click.exceptions.Exit(0) from None
+        except OSError as error:
+            raise _Failed(_message(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         # Here and not around main: click takes every EOFError for an interrupted prompt,
@@ -201,6 +204,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     Without ``argv`` this is the whole program, which ends with it (`leaving`).
     """
     leaving = Leaving() if argv is None else None
+    if leaving is not None:
+        replace_closed()
     try:
         with lost_signals_sent_again():
             code: Any = _run(argv)
