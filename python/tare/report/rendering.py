@@ -15,10 +15,13 @@ _UNFIT = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError)
 
 
 def rendering(render: Callable[_P, str]) -> Callable[_P, str]:
-    """Let a renderer refuse a record that its schema allows and whose parts contradict each other.
+    """Returns a renderer that refuses a record that its schema allows and whose parts contradict each other.
 
     Args:
-        render: It.
+        render: The renderer.
+
+    Raises:
+        RecordError: By the renderer that is returned: its parts do not fit together.
     """
 
     @functools.wraps(render)
