@@ -240,7 +240,8 @@ def inspect(
         path: A path, ``-`` for standard input, or a binary file object.
         format: Id of the format, when neither bytes nor name tell.
         max_bytes: How much of a large file is looked at; what follows is estimated, and said to be.
-        tree, everything: Of files of R also the structure of what they hold, in lines; and whether in every line.
+        tree: Of files of R: also the structure of what they hold, in lines.
+        everything: Whether that has every line.
 
     Returns:
         Format, version, compression, kind, columns or shape, parts by bytes, flags, notes.
@@ -279,8 +280,7 @@ def _convert(
     """The way that source and target allow; each ends its reading by a check, before it writes a name."""
     losses = Losses()
     if source is not None:
-        target = job.codec
-        same = _same_bytes(source, target, job)
+        target, same = job.codec, _same_bytes(source, job.codec, job)
         if objects.stays(source.format, target) and job.columns is None and (job.data_only or not same):
             return _object(source, job)
         if same:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = [
     "call",
     "cells",
     "command",
+    "encoding_of",
     "kept_by",
     "lines_of",
     "mark_of",
@@ -165,15 +167,17 @@ def _routes(found: Digest, width: int) -> list[Line]:
     parts = number(best.get("part_s")) is not None
     fast = "Fastest" if width < _ROOMY or message or parts else "Fastest to read"
     shown = [("Use", best)]
-    also = []
-    if quick.get("codec") == best["codec"]:
+    also: list[str] = []
+    if len(ranked(found)) < 2:
+        quick = small = best  # the only one is neither the fastest nor the smallest
+    elif quick.get("codec") == best["codec"]:
         also.append("the fastest" if message else f"the fastest to read{' a part' * parts}")
     elif quick.get("codec") == small.get("codec"):
         shown.append(("Fastest and smallest" if width >= _ROOMY else "Both", quick))
     else:
         shown.append((fast, quick))
     if small.get("codec") == best["codec"]:
-        also.append("the smallest")
+        also += ["the smallest"] * (len(ranked(found)) > 1)
     elif quick.get("codec") != small.get("codec"):
         shown.append(("Smallest", small))
     label = max(text.width_of(name) for name, _ in shown)
@@ -188,7 +192,7 @@ def _routes(found: Digest, width: int) -> list[Line]:
     ]
     room = width - 8 - label - max(map(text.width_of, figures))
     # On a narrow terminal the figures have a line of their own.
-    below = room < min(name, _LEAST_NAME)
+    below = room < max(min(name, _LEAST_NAME), min(name, text.width_of(names[str(best["codec"])])))
     name = min(name, width - 5 - label if below else room)
     lines: list[Line] = []
     for place, ((said, one), row) in enumerate(zip(shown, figures, strict=True)):
@@ -450,6 +454,8 @@ def command(found: Digest, path: str = "") -> str:
         return ""
     message = verdict.get("profile") == "message"
     same = have.get("codec") == codec
+    if same and len(ranked(found)) < 2:
+        return ""  # nothing else was measured
     if same or (not message and str(verdict.get("beside") or "").startswith("the ")):
         return "" if message else "keep the file as it is"
     name = path or text.visible(found.dataset.get("name") or "data", 200)
@@ -459,9 +465,22 @@ def command(found: Digest, path: str = "") -> str:
     if piped:
         words[2:4] = ["-", verdict_text.file_name(codec, "data")]
         words += ["--from", format]
+    if encoding := encoding_of(found):
+        words += ["--encoding", encoding]
     if kept_by(found, codec).startswith("changes"):
         words.append("--allow-loss")
     return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
+
+
+def encoding_of(found: Digest) -> str:
+    """The encoding that the command was told to read the file in; empty if it was told none."""
+    try:
+        words = shlex.split(str(found.record.get("command") or ""))
+    except ValueError:
+        return ""
+    given = [after for word, after in pairwise(words) if word == "--encoding"]
+    given += [word.partition("=")[2] for word in words if word.startswith("--encoding=")]
+    return text.visible(given[-1], 40) if given else ""
 
 
 def read_call(found: Digest, path: str = "") -> str:

@@ -459,8 +459,11 @@ def nothing(
     """
     lead = f"{'Provisional: no' if provisional else 'No'} codec fits {profile}: "
     if all(names[0] in ABSENT for _, names, _ in excluded):
-        asked = any(names[0] == "asked" for _, names, _ in excluded)
-        return f"{lead}no codec {'asked for ' if asked else ''}was measured.", []
+        if any(names[0] == "asked" for _, names, _ in excluded):
+            return f"{lead}no codec asked for was measured.", []
+        if any(names[0] == "measured" for _, names, _ in excluded):
+            return "No answer yet: the time was over before a codec was measured.", ["--time gives more"]
+        return f"{lead}no codec was measured.", []
     alone: dict[str, list[str]] = defaultdict(list)
     for codec, names, _ in excluded:
         # Nothing that a user gives up makes reading of what does not read.
