@@ -115,7 +115,7 @@ class Source:
     def _read_all(self, plain: BinaryIO) -> bytes:
         """Everything, unless it grows beyond the memory: small compressed files may stand for endless ones."""
         most = (free_memory() or 1 << 40) // 2
-        data = plain.read(most)
+        data = _up_to(plain, most)
         if len(data) == most and plain.read(1):
             raise self.error(
                 Limit, f"it decompresses to more than {most:,} bytes, half of the free memory", advice=_BOUND
@@ -329,18 +329,32 @@ def _missing(path: str) -> str:
 
 def _drained(file: Any, name: str, max_bytes: int | None) -> Source:
     most = max_bytes if max_bytes is not None else (free_memory() or 1 << 40) // 2
-    data = file.read(most + 1)
-    if isinstance(data, str):
+    first = file.read(min(_STEP_BYTES, most + 1))
+    if isinstance(first, str):
         raise UsageError(f"{printable(name)}: the file object gives text; open it in binary mode ('rb').")
-    data = bytes(data or b"")
-    while len(data) <= most and (more := file.read(most + 1 - len(data))):  # pipes give what they have
-        data += more
+    data = _up_to(file, most + 1, bytes(first or b""))
     source = Source(name, data=data[:most], size=len(data), head=data[:HEAD_BYTES], cut=len(data) > most)
     if source.cut and max_bytes is None:
         raise source.error(
             Limit, f"it gives more than {most:,} bytes, half of the free memory", advice=_BOUND
         )
     return source
+
+
+def _up_to(file: Any, most: int, first: bytes | None = None) -> bytes:
+    """Returns the first bytes of a file, at most `most`, and asks for no more memory than they need.
+
+    Args:
+        file: The file.
+        most: Most bytes to return.
+        first: What was read of it before, which they begin with.
+    """
+    out = io.BytesIO()
+    part = file.read(min(_STEP_BYTES, most)) if first is None else first
+    while part:
+        out.write(part)
+        part = file.read(min(_STEP_BYTES, most - out.tell()))  # pipes return what they have
+    return out.getvalue()
 
 
 def _unwrap(source: Source) -> None:
