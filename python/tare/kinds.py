@@ -31,7 +31,7 @@ from tare.errors import EncodeError, Unsupported, UsageError
 from tare.frames import rows_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
 
@@ -334,10 +334,14 @@ def record_slices(obj: Any) -> Iterator[list[dict[str, Any]]]:
         return
     # Which unit of time a column has is one question to the whole of it.
     columns = [_in_microseconds(name, table.column(name)) for name in names]
-    plain = pa.table(columns, names=names)
-    slices = [rows for rows in plain.to_batches(max(_SLICE_CELLS // len(names), _LEAST_ROWS)) if rows.num_rows]
+    plain: Any = pa.table(columns, names=names)
+    slices = [
+        rows for rows in plain.to_batches(max(_SLICE_CELLS // len(names), _LEAST_ROWS)) if rows.num_rows
+    ]
     for rows in slices or [plain]:
-        yield _records_of({name: column.to_pylist() for name, column in zip(names, rows.columns, strict=True)})
+        yield _records_of(
+            {name: column.to_pylist() for name, column in zip(names, rows.columns, strict=True)}
+        )
 
 
 def _distinct(table: pa.Table, to: str) -> list[str]:

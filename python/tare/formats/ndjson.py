@@ -34,10 +34,11 @@ def _encode_orjson(obj: Any, *, default: str) -> bytes:
     import orjson
 
     dumps, convert, items = orjson.dumps, hook(default), parts_of(obj)
-    lines = []
     # Each line has a kilobyte of its own at first, and those that stay keep what lies between them: few may stay.
-    for at in range(0, max(len(items), 1), _LINES):
-        lines.append(b"\n".join([dumps(item, default=convert) for item in items[at : at + _LINES]]))
+    lines = [
+        b"\n".join([dumps(item, default=convert) for item in items[at : at + _LINES]])
+        for at in range(0, len(items), _LINES)
+    ]
     return b"\n".join(lines) + b"\n"
 
 

@@ -9,6 +9,7 @@ import sys
 
 import pyarrow as pa
 import pytest
+from support.capabilities import need
 from support.commands import invoke
 
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
@@ -26,7 +27,7 @@ def held_to(limit, *words, cwd, stdin=None):
     def hold():
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    return subprocess.run([*TARE, *words], capture_output=True, text=True, cwd=cwd, preexec_fn=hold, stdin=stdin, timeout=120, check=False)  # noqa: PLW1509 - nothing but a limit is set  # fmt: skip
+    return subprocess.run([*TARE, *words], capture_output=True, text=True, cwd=cwd, preexec_fn=hold, stdin=stdin, timeout=120, check=False)  # fmt: skip
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
@@ -63,10 +64,10 @@ def test_what_was_begun_is_taken_away(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv", "y.json"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 @pytest.mark.parametrize("piped", [False, True])
 def test_a_small_file_needs_little_memory(tmp_path, piped):
     """What is decompressed or piped was asked for with half of the machine's free memory at once."""
+    need(sys.platform == "linux", "the limit is Linux's")
     path = tmp_path / "x.ndjson.gz"
     path.write_bytes(gzip.compress(b'{"a":1}\n'))
     with path.open("rb") as file:
@@ -75,8 +76,8 @@ def test_a_small_file_needs_little_memory(tmp_path, piped):
     assert (done.returncode, (tmp_path / "y.parquet").exists()) == (0, True), done.stderr
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 def test_data_that_does_not_fit_is_told_in_a_sentence(tmp_path):
+    need(sys.platform == "linux", "the limit is Linux's")
     with gzip.open(tmp_path / "x.json.gz", "wb", 1) as file:
         file.write(b"[" + b"0," * 100_000_000 + b"0]")
     done = held_to(1_000_000_000, "convert", "x.json.gz", "y.msgpack", cwd=tmp_path)
