@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -22,14 +21,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, codec_part, compressor_id
 from tare.converting import batches, changes, dictionaries, objects, refused
-from tare.converting.naming import near_ending
+from tare.converting.naming import codec_for, of_files
+from tare.converting.second_reading import Request, SecondReading, read_again
+from tare.converting.second_reading.verdict import judge
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.csv_comments import loss_of
 from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
-from tare.errors import EncodeError, Unsupported, UsageError
+from tare.errors import EncodeError, Unsupported
 from tare.r.losses import Losses, settle
 from tare.unchanged import Watch
 
@@ -44,6 +45,8 @@ __all__ = ["Conversion", "convert", "inspect", "read", "write"]
 STREAM_BYTES = 256 << 20
 # Below this, what was written is read back and compared before it gets its name.
 VERIFY_BYTES = 64 << 20
+# Lines that are rows of Python at a time when they are read back.
+_LINES_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class Conversion:
             metadata), from, to, count. Without verification only what the types tell.
         losses: What an R object had and the result has not: path, kind, r, kept, count.
         notes: What the user should know.
+        second: Of ``source`` and of ``result``, what another library read of them: reader, or why none did,
+            rows that were compared, total.
     """
 
     source: str
@@ -77,6 +82,7 @@ class Conversion:
     changes: list[dict[str, Any]] = field(default_factory=list)
     losses: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    second: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -112,7 +118,7 @@ def read(
         OSError: The file cannot be read.
     """
     if codec is not None:
-        chosen = _of_files(Codec.parse(codec))
+        chosen = of_files(Codec.parse(codec))
         source = find(path, format=chosen.format_id)
         with source.naming(), source.open_stored() as file:
             return chosen.decode(file.read(), trust=trust)
@@ -146,7 +152,7 @@ def write(obj: Any, path: Any, *, codec: str | None = None, sync: bool = True) -
         OSError: The file cannot be written; what was there is untouched.
     """
     value = obj.value if isinstance(obj, Dataset) else obj
-    chosen = _codec_for(path, codec)
+    chosen = codec_for(path, codec)
     if objects.writes(chosen):
         return objects.write(value, path, chosen, sync=sync).bytes
     chosen = usual_codec(chosen, codec, kinds.kind_of(value))
@@ -211,7 +217,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         SourceChanged: The source changed while it was read.
         TareError: The source cannot be read; as `open_dataset`.
     """
-    target = _codec_for(dst, codec)
+    target = codec_for(dst, codec)
     if not overwrite and not hasattr(dst, "write") and os.path.lexists(dst):
         raise _is_there(dst)
     job = _Job(
@@ -271,6 +277,8 @@ class _Job:
     overwrite: bool
     on_progress: Callable[[int, int], None] | None
     source: str | None = None
+    again: dict[str, Any] = field(default_factory=dict)
+    noted: list[str] = field(default_factory=list)
     watch: Watch = field(default_factory=lambda: Watch("", None, lambda: None))
 
 
@@ -299,9 +307,19 @@ def _convert(
         src if source is None else source, format=format, allow_pickle=allow_pickle, encoding=job.encoding,
         columns=job.columns, check_names=True, losses=losses,
     )  # fmt: skip
+    if source is not None and job.verify is not False:
+        _read_again(source, data, job)
     job.watch.check()
     settle(losses, [], strict=job.strict, what=printable(data.name))
     return _whole(data, job, losses)
+
+
+def _read_again(source: Source, data: Dataset, job: _Job) -> None:
+    """Compare what was read with what another reader reads."""
+    asked = Request(source, data.value, job.columns, job.encoding, thorough=bool(job.verify))
+    again = read_again(asked)
+    job.again["source"] = again.as_dict()
+    job.noted = judge(again, source.format, source.name, allow_loss=job.allow_loss)
 
 
 def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:
@@ -319,42 +337,6 @@ def _source(src: Any, format: str | None, encoding: str | None) -> Source | None
     path = isinstance(src, str) and (src == "-" or os.path.exists(src))
     known = path or isinstance(src, os.PathLike) or hasattr(src, "read")
     return find(src, format=format, encoding=encoding) if known else None
-
-
-def _codec_for(path: Any, codec: str | None) -> Codec:
-    if codec is not None:
-        return _of_files(Codec.parse(codec))
-    name = getattr(path, "name", None) if hasattr(path, "write") else os.fspath(path)
-    found = Codec.for_path(name) if isinstance(name, str) else None
-    if found is None:
-        raise UsageError(
-            f"{printable(str(name))}: the ending names no format{near_ending(str(name))}. Say which with --codec, such as parquet or json+zstd:3; "
-            "`tare codecs` lists them."
-        )
-    return found
-
-
-def _of_files(codec: Codec) -> Codec:
-    """The codec, if files are written and read with it.
-
-    Raises:
-        Unsupported: Its compressor is another library's.
-    """
-    other = codec.peer
-    if other is None:
-        return codec
-    own = "+zstd:3, +lz4 or +gzip" if other.own_container else f"+{codec.compressor}"
-    why = (
-        "a container that no other tool reads"
-        if other.own_container
-        else "there to be measured beside Tare's own"
-    )
-    plain = str(codec).partition("+")[0]
-    raise Unsupported(
-        f"{codec}: files are not written and read with {other.name}'s compressor, which is {why}. "
-        f"Choose {plain} with {own}, or run the route itself: Route({str(codec)!r} '@file').",
-        format=codec.format_id,
-    )
 
 
 def usual_codec(chosen: Codec, given: str | None, kind: str) -> Codec:
@@ -422,12 +404,16 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     verify = verify and not left_out  # it differs, as was asked for
     found: list[dict[str, Any]] = []
-    if verify:
-        found = _verify(data, encoded, codec, job)
-    elif data.kind == "table" and not left_out:
-        found = _allowed(changes.type_losses(data.value.schema, codec), codec, job)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
-    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec)]
+    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *job.noted]
+    if verify:
+        found, again = _verify(data, encoded, codec, job)
+        notes += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
+        job.again["result"] = again.as_dict()
+    elif data.kind == "table" and not left_out:
+        found = changes.allowed(
+            changes.type_losses(data.value.schema, codec), codec, allow_loss=job.allow_loss
+        )
     if not verify:
         notes.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
@@ -437,7 +423,7 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
         data.bytes_disk or 0, len(encoded), False, verify, False, found,
-        [loss.as_dict() for loss in losses], notes,
+        [loss.as_dict() for loss in losses], notes, job.again,
     )  # fmt: skip
 
 
@@ -469,42 +455,36 @@ def _advising(data: Dataset, codec: Codec) -> Iterator[None]:
         raise type(error)(text, format=error.format, path=path) from error
 
 
-def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict[str, Any]]:
-    """What `read` would give back beside what was written.
+def _verify(
+    data: Dataset, encoded: bytes, codec: Codec, job: _Job
+) -> tuple[list[dict[str, Any]], SecondReading]:
+    """What `read` would give back beside what was written, and what another reader reads.
 
     Raises:
         EncodeError: A value changed, and no loss is allowed.
     """
     if codec.format_id == "ndjson" and not data.items:  # no rows are no text: there is nothing to read
-        return changes.table_changes(data.value, []) if data.kind == "table" else []
-    stream = io.BytesIO(encoded)  # our own bytes: nothing foreign is run when a pickle is read back
-    back = open_dataset(stream, format=codec.format_id, allow_pickle=True, name="the result").value
+        none = SecondReading(why="there is nothing to read")
+        return (changes.table_changes(data.value, []) if data.kind == "table" else []), none
+    result = find(encoded, format=codec.format_id, name="the result")
+    back: Any
+    by_lines = codec.format_id == "ndjson" and data.kind == "table" and data.value.num_columns
+    if by_lines:
+        back = {name: [] for name in data.value.column_names}
+        for rows in batches.records(result, _LINES_BYTES):  # all rows at once take ten times the memory
+            for name, cells in back.items():
+                cells += [row.get(name) for row in rows]
+    else:  # our own bytes: nothing foreign is run when a pickle is read back
+        back = open_dataset(result, allow_pickle=True).value
     found = (
-        changes.table_changes(data.value, back)
+        changes.table_changes(data.value, changes.of_columns(back) if by_lines else back)
         if data.kind == "table"
         else _document_changes(data.value, back)
     )
-    return _allowed([*changes.non_finite_losses(codec, back, data.kind), *found], codec, job)
-
-
-def _allowed(found: list[dict[str, Any]], codec: Codec, job: _Job) -> list[dict[str, Any]]:
-    """The same changes.
-
-    Raises:
-        EncodeError: A value changes, and no loss is allowed.
-    """
-    lossy = [change for change in found if change["verdict"] == "lossy"]
-    if lossy and not job.allow_loss:
-        first = lossy[0]
-        row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
-        more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
-        raise EncodeError(
-            f"{codec}: {changes.subject(first)} would change: {first['from']} {changes.becomes(first)}"
-            f"{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
-            format=codec.format_id,
-            path=first["path"],
-        )
-    return found
+    found = [*changes.non_finite_losses(codec, back, data.kind), *found]
+    changes.allowed(found, codec, allow_loss=job.allow_loss)
+    again = read_again(Request(result, back, thorough=bool(job.verify)))
+    return found, again
 
 
 def _document_changes(value: Any, back: Any) -> list[dict[str, Any]]:
@@ -563,7 +543,7 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:
     import pyarrow as pa
 
-    found = _allowed(changes.type_losses(schema, job.codec), job.codec, job)
+    found = changes.allowed(changes.type_losses(schema, job.codec), job.codec, allow_loss=job.allow_loss)
     count = 0
     with _opened(job) as file:
         counted = Counted(file)

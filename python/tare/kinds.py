@@ -23,6 +23,7 @@ and all-null columns; ``polars`` has one time type (ns) and no seconds;
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from tare.errors import EncodeError, Unsupported, UsageError
 from tare.frames import rows_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
 
@@ -42,12 +43,16 @@ __all__ = [
     "count_items",
     "kind_of",
     "memory_kind",
+    "record_slices",
     "resident_bytes",
     "rows_alone",
 ]
 
 MEMORY_KINDS = ("python", "records", "columns", "arrow", "pandas", "polars", "numpy")
 _MOST_DEPTH = 100
+# Cells that are Python's at a time, and the fewest rows of them: a slice of fewer costs more than it saves.
+_SLICE_CELLS = 1 << 15
+_LEAST_ROWS = 16
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
     ("pandas", "DataFrame"): "pandas",
@@ -296,22 +301,60 @@ def _from_arrow(table: pa.Table, to: str) -> Any:
         from tare.frames import pandas_from_arrow
 
         return pandas_from_arrow(table)
-    names = table.column_names
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Unsupported(f"two columns are named {twice[:80]!r}: {to} cannot hold both", path=twice)
+    names = _distinct(table, to)
     if to == "polars":
         from tare.frames import polars_from_arrow
 
         return polars_from_arrow(table)
     if to == "columns" and table.num_rows and not names:
         raise Unsupported(f"the table has no column: that it has {table.num_rows:,} rows would be lost")
-    columns = {name: _values(name, table.column(name)) for name in names}
+    columns = {name: _in_microseconds(name, table.column(name)).to_pylist() for name in names}
     return columns if to == "columns" else _records_of(columns, table.num_rows)
 
 
-def _values(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
-    """Python values; nanoseconds become microseconds where nothing is lost, as Python has no others."""
+def record_slices(obj: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yields the rows of a table as `convert` gives them, a slice at a time: they need a hundred times the memory of its columns.
+
+    Args:
+        obj: A table of Arrow, pandas or polars.
+
+    Raises:
+        Unsupported: As `convert`, before the first slice.
+
+    >>> import pyarrow as pa
+    >>> list(record_slices(pa.table({"a": [1, 2]})))
+    [[{'a': 1}, {'a': 2}]]
+    """
+    import pyarrow as pa
+
+    table = _to_arrow(obj, class_kind(type(obj)))
+    names = _distinct(table, "records")
+    if not names:
+        yield _records_of({}, table.num_rows)
+        return
+    # Which unit of time a column has is one question to the whole of it.
+    columns = [_in_microseconds(name, table.column(name)) for name in names]
+    plain: Any = pa.table(columns, names=names)
+    slices = [
+        rows for rows in plain.to_batches(max(_SLICE_CELLS // len(names), _LEAST_ROWS)) if rows.num_rows
+    ]
+    for rows in slices or [plain]:
+        yield _records_of(
+            {name: column.to_pylist() for name, column in zip(names, rows.columns, strict=True)}
+        )
+
+
+def _distinct(table: pa.Table, to: str) -> list[str]:
+    """Returns the names of the columns, none of which may stand twice."""
+    names = table.column_names
+    if len(set(names)) != len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise Unsupported(f"two columns are named {twice[:80]!r}: {to} cannot hold both", path=twice)
+    return names
+
+
+def _in_microseconds(name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """Returns a column whose nanoseconds are microseconds where nothing is lost, as Python has no others."""
     import pyarrow as pa
 
     kind: Any = column.type
@@ -332,7 +375,7 @@ def _values(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
                     f"column {name[:80]!r} has times of day with nanoseconds, which Python's values have not"
                 )
                 raise Unsupported(said, path=name) from error
-    return column.to_pylist()
+    return column
 
 
 def _columns_of(records: list[Any]) -> dict[str, list[Any]]:

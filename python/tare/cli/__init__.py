@@ -59,6 +59,9 @@ _SHOWING = ("report", "compare", "codecs", "inspect", "status")
 SHOWS = "tare.shows"
 _PIPE_CLOSED = 141  # as a shell reports SIGPIPE: what the others found must not look like success
 
+_LESS_MEMORY = (
+    "End other programs, take a part of the data (e.g. --columns A,B), or use a machine with more memory."
+)
 _USAGE = (UsageError, PlanError, RecordError, NotComparable)
 
 
@@ -121,6 +124,9 @@ class _Lazy(click.Group):
         # and a truncated file is one.
         try:
             return super().invoke(ctx)
+        except MemoryError as error:
+            said = " ".join(str(error).split())[:160].rstrip(".")
+            raise _Failed(f"not enough memory{f' ({said})' * bool(said)}. {_LESS_MEMORY}") from None
         except (TareError, OSError) as error:
             if isinstance(error, BrokenPipeError) and _reader_has_gone():
                 # Caught before click, which would exit with 1.

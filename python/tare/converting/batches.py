@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["READ", "WRITTEN", "compressing", "reader", "writer"]
+__all__ = ["READ", "WRITTEN", "compressing", "reader", "records", "writer"]
 
 # Formats that can be read, and written, batch by batch.
 READ = ("arrow", "csv", "ndjson", "parquet")
@@ -277,7 +277,7 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
     if recognise.encoding_of(source.head) not in (None, "utf-8-sig"):
         raise Unsupported(f"{source.name}: only a text in UTF-8 is read line by line", format="ndjson")
     schema = pa.schema([])
-    for rows in _records(source):
+    for rows in records(source):
         try:
             schema = pa.unify_schemas(
                 [schema, pa.Table.from_pylist(rows).schema], promote_options="permissive"
@@ -298,16 +298,25 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
         schema = _chosen(schema, places_of(source, schema, list(dict.fromkeys(columns))))
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for rows in _records(source):
+        for rows in records(source):
             table = pa.Table.from_pylist(rows, schema=schema) if schema.names else rows_alone(len(rows))
             yield from table.to_batches(_BATCH_ROWS)
 
     return schema, batches()
 
 
-def _records(source: Source) -> Iterator[list[dict[str, Any]]]:
+def records(source: Source, size: int = _BLOCK_BYTES) -> Iterator[list[dict[str, Any]]]:
+    """Yields the rows of NDJSON, those of a block of the text at a time.
+
+    Args:
+        source: The file.
+        size: Bytes of a block.
+
+    Raises:
+        Truncated, Malformed, Limit: A line is not a JSON object; its number and offset are given.
+    """
     at, before = 0, 0
-    for block in _whole(source, lambda data: data.rfind(b"\n") + 1):
+    for block in _whole(source, lambda data: data.rfind(b"\n") + 1, size):
         rows = documents.parse_lines(source, encodings.to_utf8(source, block, None))
         odd = next((k for k, row in enumerate(rows) if not isinstance(row, dict)), None)
         if odd is not None:
@@ -324,10 +333,10 @@ def _records(source: Source) -> Iterator[list[dict[str, Any]]]:
             yield rows
 
 
-def _whole(source: Source, end_of: Callable[[bytes], int]) -> Iterator[bytes]:
+def _whole(source: Source, end_of: Callable[[bytes], int], size: int = _BLOCK_BYTES) -> Iterator[bytes]:
     """Blocks that end where a row ends."""
     rest = b""
-    for step in source.steps(_BLOCK_BYTES):
+    for step in source.steps(size):
         data = rest + step
         end = end_of(data)
         if end:

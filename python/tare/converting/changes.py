@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from tare.fidelity.comparison import Comparison
 
 __all__ = [
+    "allowed",
     "becomes",
     "document_changes",
     "has_arrows_types",
     "non_finite_losses",
+    "of_columns",
     "subject",
     "table_changes",
     "type_losses",
@@ -154,6 +156,31 @@ def document_changes(before: Any, back: Any) -> list[dict[str, Any]]:
     return _told(compare_values(before, back, limit=_MOST))
 
 
+def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> list[dict[str, Any]]:
+    """Returns the same changes.
+
+    Args:
+        found: Changes of a conversion.
+        codec: The codec that wrote.
+        allow_loss: Whether values may change.
+
+    Raises:
+        EncodeError: A value changes, and no loss is allowed.
+    """
+    lossy = [change for change in found if change["verdict"] == "lossy"]
+    if lossy and not allow_loss:
+        first = lossy[0]
+        row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
+        more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
+        raise EncodeError(
+            f"{codec}: {subject(first)} would change: {first['from']} {becomes(first)}"
+            f"{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
+            format=codec.format_id,
+            path=first["path"],
+        )
+    return found
+
+
 def non_finite_losses(codec: Codec, back: Any, kind: str) -> list[dict[str, Any]]:
     """Returns NaN and infinities that were written as text that is not JSON.
 
@@ -186,18 +213,26 @@ def _without_own(table: pa.Table) -> pa.Table:
 
 
 def _of_records(records: list[dict[str, Any]], names: list[str]) -> pa.Table:
-    import pyarrow as pa
-
     if not names:
         return kinds.rows_alone(len(records))
+    return of_columns({name: [row.get(name) for row in records] for name in names})
+
+
+def of_columns(columns: dict[str, list[Any]]) -> pa.Table:
+    """Returns a table of lists by the name of a column; what has no type in common is text.
+
+    >>> of_columns({"a": [1, "x"]}).to_pydict()
+    {'a': ['1', 'x']}
+    """
+    import pyarrow as pa
+
     arrays = []
-    for name in names:
-        cells = [row.get(name) for row in records]
+    for name, cells in columns.items():
         try:
             arrays.append(kinds.column_of(name, cells))
         except EncodeError:
             arrays.append(pa.array([None if cell is None else str(cell) for cell in cells]))
-    return pa.table(arrays, names=names)
+    return pa.table(arrays, names=list(columns))
 
 
 def _told(found: Comparison) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,8 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     head = data[:HEAD_BYTES].removeprefix(BOM)
     has_zeros = _TRAILING_ZERO.search(head) is not None
     doubles = [one.name for one in schema if has_zeros and one.type == pa.float64()]
-    names = [name for name in (*zoned, *texts, *doubles) if schema.names.count(name) == 1]
+    often = Counter(schema.names)
+    names = [name for name in (*zoned, *texts, *doubles) if often[name] == 1]
     if not names:
         return
     try:

@@ -19,6 +19,7 @@ from tare.datasets.source import Source, printable
 from tare.datasets.tables import check_columns
 from tare.errors import Malformed, Truncated
 from tare.formats.csv_rows import blank_start, ends_within_quotes, first_row, header_of, uncut
+from tare.frames import with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,10 +127,9 @@ def read(
     if doubtful:
         texts = _read(source, data, style, dict.fromkeys(doubtful, pa.string()), doubtful)
         kept = csv_guesses.taken_back(table, texts, style.decimal)
-    for name, array in kept.items():
-        for at in table.schema.get_all_field_indices(name):
-            table = table.set_column(at, name, array)
-    return table, kept
+    places = {at: name for name in kept for at in table.schema.get_all_field_indices(name)}
+    changed = {at: (pa.field(name, kept[name].type), kept[name]) for at, name in places.items()}
+    return with_columns(table, changed), kept
 
 
 def texts_of(source: Source, data: bytes, style: Dialect, names: list[str]) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import re
 from collections.abc import Callable
@@ -163,7 +164,8 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
     values = []
     at = 0
     with collector.paused():
-        for line in data.split(b"\n"):
+        for whole in io.BytesIO(data):  # not split: lines would need the memory of the text and more
+            line = whole.removesuffix(b"\n")
             if line.strip():
                 try:
                     values.append(loads(line))
@@ -173,7 +175,7 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
                         values.append(parse_json(line))
                     except (ValueError, RecursionError) as error:
                         raise _line_fault(source, data, at, line, error) from None
-            at += len(line) + 1
+            at += len(whole)
     source.plain = plain
     return values
 
