@@ -51,7 +51,8 @@ def read_csv(request: Request) -> SecondReading:
         return SecondReading(why="it has no columns")
     blocks = sampled(table.num_rows, table.num_columns)
     names, _ = may_load(request, "polars")
-    if len(data) > _PLAIN_BYTES and names and not style.escaped:
+    names = [] if style.escaped else names  # polars knows no escapes
+    if len(data) > _PLAIN_BYTES and names:
         try:
             found = _judged("polars", request, style, blocks, _by_polars(data, style, blocks))
         except (KeyboardInterrupt, SystemExit, MemoryError):
