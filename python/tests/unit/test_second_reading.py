@@ -250,7 +250,7 @@ def test_moments_that_polars_cuts(tmp_path, monkeypatch):
     table = pa.table(
         {"t": pa.array([dt.datetime(2024, 1, 5), dt.datetime(9999, 12, 31)], pa.timestamp("us"))}
     )
-    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True, store_schema=False)
     found = read_again(Request(find(path), table, thorough=True))
     assert (found.reader, found.difference) == ("polars", None)
 
