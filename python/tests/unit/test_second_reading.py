@@ -232,6 +232,29 @@ def test_right_readers_agree(tmp_path, codec, column):
     assert "Tare reads" not in converted(path, tmp_path / "b.arrow", allow_loss=True)
 
 
+def test_fields_whose_names_differ_in_case_alone(tmp_path):
+    """DuckDB gives one of them another name."""
+    need_module("duckdb")
+    table = pa.table({"s": [{"a": 1, "A": 2}], "n": [1], "N": [2]})
+    path = written(tmp_path, "a.parquet", table)
+    assert converted(path, tmp_path / "b.parquet") == ""
+    wrong = table.set_column(2, "N", pa.array([3]))
+    assert read_again(Request(find(path), wrong)).difference.place == "column N, row 1"
+
+
+def test_moments_that_polars_cuts(tmp_path, monkeypatch):
+    """DuckDB refuses a file with moments beyond its own; polars makes the last nanosecond of them."""
+    need_module("polars")
+    monkeypatch.setattr("tare.converting.second_reading.columnar._MOST_COLUMNS_OF_DUCKDB", 0)
+    path = tmp_path / "a.parquet"
+    table = pa.table(
+        {"t": pa.array([dt.datetime(2024, 1, 5), dt.datetime(9999, 12, 31)], pa.timestamp("us"))}
+    )
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True, store_schema=False)
+    found = read_again(Request(find(path), table, thorough=True))
+    assert (found.reader, found.difference) == ("polars", None)
+
+
 @pytest.mark.parametrize(
     "name", ["a.csv", "a.csv.gz", "a.tsv", "a.parquet", "a.json", "a.ndjson.gz", "a.msgpack", "a.arrow"]
 )

@@ -25,6 +25,8 @@ __all__ = ["read_arrow", "read_avro", "read_parquet"]
 
 # DuckDB's time grows with the square of the number of columns: 4.4 s for 30,000 of them, polars' 0.3 s.
 _MOST_COLUMNS_OF_DUCKDB = 1000
+# What polars makes of moments of 96 bits that nanoseconds of 64 bits do not reach.
+_ENDS_OF_NANOSECONDS = ("2262-04-11 23:47:16.854775807", "1677-09-21 00:12:43.145224192")
 _Blocks = list[tuple[int, int]]
 # A library's rows in some blocks, as a table, and how many rows it counts in all.
 _Reader = Callable[[Request, "list[str] | None", _Blocks], "tuple[pa.Table, int]"]
@@ -90,7 +92,8 @@ def _compared(name: str, table: pa.Table, back: pa.Table, blocks: _Blocks, total
     places = [at for at in range(own.num_columns) if _can_hold(own.schema.types[at], back.schema.types[at])]
     found = compare_tables(own.select(places), back.select(places), limit=len(places) + 1)
     for change in found.changes:
-        if change.verdict == "lossy" and not change.side and change.at.startswith("row "):
+        of_a_cell = change.verdict == "lossy" and not change.side and change.at.startswith("row ")
+        if of_a_cell and not change.out.startswith(_ENDS_OF_NANOSECONDS):
             row = rows[int(change.at[4:])] + 1
             return _differs(outcome, f"column {printable(change.path)}, row {row:,}", change.in_, change.out)
     return outcome
@@ -149,6 +152,10 @@ def _can_hold(kind: Any, other: Any) -> bool:
     others = [other.field(at).type for at in range(other.num_fields)]
     if pa.types.is_map(kind) and pa.types.is_list(other):
         return True
+    if pa.types.is_struct(kind) and not _are_distinct(
+        [kind.field(at).name.lower() for at in range(len(inner))]
+    ):
+        return False  # DuckDB gives new names to some of its fields
     return len(inner) != len(others) or all(map(_can_hold, inner, others))
 
 
