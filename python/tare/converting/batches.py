@@ -15,6 +15,7 @@ from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
 from tare.formats.columnar import batches_of_groups
+from tare.formats.parquet_file import open_parquet
 from tare.kinds import rows_alone
 
 if TYPE_CHECKING:
@@ -332,11 +333,12 @@ def _chosen(schema: pa.Schema, places: list[int]) -> pa.Schema:
 
 def _parquet(source: Source, columns: list[str] | None) -> Batches:
     import pyarrow as pa
-    from pyarrow import parquet
 
     with arrow_errors(source):
-        file = parquet.ParquetFile(
-            source.path or pa.BufferReader(source.read()[0]), page_checksum_verification=True
+        file = open_parquet(
+            source.path or pa.BufferReader(source.read()[0]),
+            columns=columns,
+            page_checksum_verification=True,
         )
         schema = file.schema_arrow
     if columns is not None:

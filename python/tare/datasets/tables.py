@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tare.datasets.source import Source, printable
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.formats.columnar import read_groups
+from tare.formats.parquet_file import open_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,13 +42,11 @@ def load_parquet(
     Raises:
         Truncated, Malformed: The footer or a page is missing or damaged.
     """
-    import pyarrow.parquet as pq
-
     ends_with(source, b"PAR1", least=12)
     with (
         arrow_errors(source),
         random_access(source) as file,
-        pq.ParquetFile(file, page_checksum_verification=True) as parquet,
+        open_parquet(file, columns=columns, page_checksum_verification=True) as parquet,
     ):
         meta = parquet.metadata
         check_columns(source, parquet.schema_arrow.names, columns)

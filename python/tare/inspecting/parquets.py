@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tare.datasets.source import Source
+from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, ends_with, random_access
+from tare.formats.parquet_file import int96_paths
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
@@ -37,6 +38,10 @@ def look(source: Source, max_bytes: int) -> Findings:
         groups = range(0, total, step)
         if step > 1:
             findings.notes.append(f"sizes estimated from {len(groups):,} of {total:,} row groups")
+        if paths := int96_paths(meta):
+            findings.notes.append(
+                f"{printable(', '.join(paths), 80)}: INT96; read in microseconds where years lie beyond 1677 to 2262"
+            )
         chunks = _Chunks(meta, groups, total / max(len(groups), 1))
         findings.columns = _columns(opened, meta, chunks)
         findings.parts = chunks.parts

@@ -20,6 +20,7 @@ from tare.datasets import documents
 from tare.datasets.views import plain_batches
 from tare.errors import Malformed, TareError, Truncated, Unsupported
 from tare.formats.columnar import batches_of_groups
+from tare.formats.parquet_file import open_parquet
 from tare.scale.widening import no_type_of, widened
 
 if TYPE_CHECKING:
@@ -248,9 +249,7 @@ def not_json(error: Exception, at: int) -> str:
 
 
 def _row_groups(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    from pyarrow import parquet
-
-    file = parquet.ParquetFile(path, page_checksum_verification=True)
+    file = open_parquet(path, page_checksum_verification=True)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with file:
