@@ -27,7 +27,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import EncodeError, Unsupported, UsageError
-from tare.frames import rows_alone
+from tare.frames import bytes_of, rows_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -142,7 +142,7 @@ def resident_bytes(obj: object) -> int:
     """
     kind = class_kind(type(obj))
     if kind == "arrow":
-        return int(obj.nbytes)  # type: ignore[attr-defined]
+        return bytes_of(obj)
     if kind == "pandas":
         return int(obj.memory_usage(deep=True).sum())  # type: ignore[attr-defined]
     if kind == "polars":

@@ -13,7 +13,6 @@ from tare.errors import Unsupported
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
 __all__ = ["int96_paths", "open_parquet"]
@@ -83,14 +82,14 @@ def _exact_unit(source: Any, metadata: pq.FileMetaData, paths: list[str]) -> str
             # What did not fit has other seconds; what was finer has, beyond 64 bits too, other nanoseconds.
             same = (part // each == seconds) & (part * (10**9 // each) == nanoseconds)
             exact[unit] &= bool(same.all())
-    unit = next((unit for unit, fits in exact.items() if fits), None)
-    if unit is None:
+    found = next((unit for unit, fits in exact.items() if fits), None)
+    if found is None:
         raise Unsupported(
             f"no unit of 64 bits holds the INT96 moments of {', '.join(paths)[:80]!r} together: some lie beyond the years 1677 "
             "to 2262, and some have nanoseconds. Read columns with such moments apart from the others (columns, --columns)",
             format="parquet",
         )
-    return unit
+    return found
 
 
 def _read(source: Any, metadata: pq.FileMetaData, paths: list[str], unit: str) -> Iterator[np.ndarray]:

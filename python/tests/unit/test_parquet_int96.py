@@ -98,7 +98,9 @@ def test_nanoseconds_stay_where_they_reach(tmp_path: Path) -> None:
 
 def test_moments_that_no_unit_holds_are_refused(tmp_path: Path) -> None:
     """Unless they stand in columns that are read apart."""
-    table = pa.table({"fine": pa.array([1], pa.timestamp("ns")), "far": pa.array([FAR[1]], pa.timestamp("us"))})
+    table = pa.table(
+        {"fine": pa.array([1], pa.timestamp("ns")), "far": pa.array([FAR[1]], pa.timestamp("us"))}
+    )
     path = write(tmp_path / "a.parquet", table)
     with pytest.raises(Unsupported, match=r"'fine, far'.*1677 to 2262.*--columns"):
         tare.read(path)
