@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
+from tare.converting.counting import counted_in
 from tare.datasets import csv_missing, csv_surprises, csvs, csvstream, documents, encodings, views
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
@@ -265,35 +266,57 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
     import pyarrow as pa
 
     schema = pa.schema([])
-    for rows in _records(source):
+    for rows, first_line in _records(source):
         try:
-            schema = pa.unify_schemas(
-                [schema, pa.Table.from_pylist(rows).schema], promote_options="permissive"
-            )
-            names = dict.fromkeys(name for row in rows for name in row)
-            for name in names.keys() - set(schema.names):
-                part = pa.array([row.get(name) for row in rows])
-                schema = pa.unify_schemas(
-                    [schema, pa.schema([(name, part.type)])], promote_options="permissive"
-                )
-        except (pa.ArrowException, OverflowError, TypeError) as error:
+            schema = _widened(schema, rows)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            line = first_line + source.line_of(_first_conflict(schema, rows)) + 1
             raise EncodeError(
-                f"{source.name}: no one type holds all values of a column: {str(error)[:200]}. "
-                "Convert it to another document format instead.",
+                f"{printable(source.name)}: no one type holds all values of a column, from line {line:,} on: "
+                f"{str(error)[:200]}. Convert it to another document format instead.",
                 format="ndjson",
             ) from error
     if columns is not None:
         schema = _chosen(schema, places_of(source, schema, list(dict.fromkeys(columns))))
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for rows in _records(source):
+        for rows, _ in _records(source):
+            source.counted += counted_in(rows, schema)
             table = pa.Table.from_pylist(rows, schema=schema) if schema.names else rows_alone(len(rows))
             yield from table.to_batches(_BATCH_ROWS)
 
     return schema, batches()
 
 
-def _records(source: Source) -> Iterator[list[dict[str, Any]]]:
+def _widened(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
+    """Returns the types that hold those of a schema and of some rows."""
+    import pyarrow as pa
+
+    schema = pa.unify_schemas([schema, pa.Table.from_pylist(rows).schema], promote_options="permissive")
+    names = dict.fromkeys(name for row in rows for name in row)
+    for name in names.keys() - set(schema.names):
+        part = pa.array([row.get(name) for row in rows])
+        schema = pa.unify_schemas([schema, pa.schema([(name, part.type)])], promote_options="permissive")
+    return schema
+
+
+def _first_conflict(schema: pa.Schema, rows: list[dict[str, Any]]) -> int:
+    """Returns the place of the first row whose types have none in common with those before it."""
+    import pyarrow as pa
+
+    good, bad = 0, len(rows)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            _widened(schema, rows[:middle])
+            good = middle
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            bad = middle
+    return bad - 1
+
+
+def _records(source: Source) -> Iterator[tuple[list[dict[str, Any]], int]]:
+    """Yields rows, and the place of the line that the first block of text of them begins with."""
     at, before = 0, 0
     for block in _whole(source, lambda data: data.rfind(b"\n") + 1):
         rows = documents.parse_lines(source, encodings.to_utf8(source, block, None))
@@ -307,9 +330,9 @@ def _records(source: Source) -> Iterator[list[dict[str, Any]]]:
                 offset=at + sum(len(line) + 1 for line in lines[:place]),
                 advice="Convert it to a document format instead.",
             )
-        at, before = at + len(block), before + block.count(b"\n")
         if rows:
-            yield rows
+            yield rows, before
+        at, before = at + len(block), before + block.count(b"\n")
 
 
 def _whole(source: Source, end_of: Callable[[bytes], int]) -> Iterator[bytes]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import compress
 from tare._tare import NdjsonReader
+from tare.converting.counting import Counted
 from tare.datasets import documents
 from tare.datasets.views import plain_batches
 from tare.errors import Malformed, TareError, Truncated, Unsupported
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOM",
-    "Counted",
     "border",
     "line_blocks",
     "not_json",
@@ -113,10 +113,6 @@ def line_blocks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, byt
             rest = rest[cut:]
     if rest:
         yield at, rest
-
-
-# What columns of fixed types made of lines of JSON: column, path within it, ``missing`` or ``whole``, and how often.
-Counted = list[tuple[str, str, str, int]]
 
 
 def read_range(
