@@ -2,7 +2,7 @@
 
 Each is a plan that Tare ships, what its study published (``bench/experiments/NAME.toml``), a record of a full
 run (``bench/records/MACHINE/experiments``), and a page with both (``docs/experiments/NAME.md``). Records and pages
-name the commit that measured (``experiment_commits``). A run that was
+name the commit that measured (``experiment_pages/commits.py``). A run that was
 cut short goes on where it stopped; with `--continue` also one whose time ran out. `--pages` makes the pages anew
 from the records alone; `--quick` runs all at reduced size into a folder that is shown at the end, and keeps
 nothing in the repository.
@@ -77,7 +77,7 @@ def measure(study: dict[str, Any], run: dict[str, Any], path: Path, *, more: boo
 
     The record says the commits of the Tare that measured it.
     """
-    from experiment_commits import begin, commit_of, keep
+    from experiment_pages.commits import begin, commit_of, keep
 
     command = [sys.executable, "-c", "from tare.cli import main; main()", "measure"]
     command += [run["data"]] if "data" in run else []
@@ -194,7 +194,7 @@ def show(study: dict[str, Any], pages: Path, records: Path | None = None) -> boo
 
 def text_of(study: dict[str, Any], pages: Path, records: Path | None = None) -> str:
     """The page's text, from the records and the charts that are there."""
-    from experiment_page import page
+    from experiment_pages.page import page
 
     from tare.report.charts import CHARTS
 

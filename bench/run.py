@@ -126,7 +126,7 @@ def keep(name: str, definition: dict[str, Any], module: Any, rows: list[dict[str
     """Write the record: machine, versions, every goal."""
     from importlib import metadata
 
-    from experiment_commits import commit_of
+    from experiment_pages.commits import commit_of
 
     from tare._tare import __version__
     from tare.measure.environment.machine import describe_machine

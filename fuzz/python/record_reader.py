@@ -1,10 +1,14 @@
-"""Fuzz target: records and journals from anywhere. Either a record, or a RecordError."""
+"""Fuzz target: records and journals from anywhere. Either a record, which every renderer shows or refuses, or a RecordError."""
 
 from __future__ import annotations
+
+import contextlib
 
 from tare.errors import RecordError
 from tare.measure.records.journal import is_journal, parse_journal
 from tare.measure.records.record import encode_record, parse_record
+from tare.measure.result import Result
+from tare.report import csv, html, markdown, terminal
 
 __all__ = ["fuzz"]
 
@@ -18,3 +22,6 @@ def fuzz(data: bytes) -> None:
     again = parse_record(encode_record(record))
     assert len(record["cases"]) == len(again["cases"])
     assert record["dataset"] == again["dataset"]
+    for render in (terminal.render, markdown.render, csv.render, html.render):
+        with contextlib.suppress(RecordError):
+            render(Result(again))

@@ -35,6 +35,7 @@ TARGETS = (
     "plan_parse",
     "plan_reader",
     "record_reader",
+    "store_archive",
     "tagged_values",
     "worker_reply",
 )

@@ -18,8 +18,11 @@ from typing import Any, BinaryIO, cast
 __all__ = [
     "Replacement",
     "commit_both",
+    "first_bytes",
     "flush_to_disk",
+    "last_bytes",
     "make_folders",
+    "mode_of",
     "refuse_unwritable",
     "remove_folders",
     "replacing",
@@ -55,7 +58,7 @@ def write_atomic(
 
 @contextlib.contextmanager
 def replacing(
-    path: str | os.PathLike[str], *, sync: bool = True, exclusive: bool = False
+    path: str | os.PathLike[str], *, sync: bool = True, exclusive: bool = False, source: str | None = None
 ) -> Iterator[BinaryIO]:
     """A binary file that takes the place of ``path`` when the block ends without an error.
 
@@ -66,12 +69,13 @@ def replacing(
         path: The file; its folder must exist.
         sync: Whether to wait for the disk before renaming.
         exclusive: Whether it is an error if something is there, also when the block ends.
+        source: The file that it is made of, as of `Replacement`.
 
     Raises:
         FileExistsError: Something is there, and ``exclusive``.
         OSError: The file cannot be written; what was at ``path`` is untouched.
     """
-    with _replacement(path, exclusive=exclusive) as place, _opened(place) as file:
+    with _replacement(path, exclusive=exclusive, source=source) as place, _opened(place) as file:
         yield cast(BinaryIO, file)
         file.flush()
         if sync and os.path.isfile(place.temporary):
@@ -93,8 +97,10 @@ def replacing_path(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _replacement(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterator[Replacement]:
-    place = Replacement(path, exclusive=exclusive)
+def _replacement(
+    path: str | os.PathLike[str], *, exclusive: bool = False, source: str | None = None
+) -> Iterator[Replacement]:
+    place = Replacement(path, exclusive=exclusive, source=source)
     try:
         yield place
         place.commit()
@@ -188,13 +194,17 @@ class Replacement:
     Args:
         path: The file; its folder must exist. A link is followed.
         exclusive: Whether it is an error if something is there.
+        source: The file that it is made of: a new one is never open to more users than that.
 
     Raises:
         FileExistsError: Something is there, and ``exclusive``.
         OSError: The temporary file cannot be made.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, exclusive: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, exclusive: bool = False, source: str | None = None
+    ) -> None:
+        self._source = source
         self.target = os.path.realpath(path)
         self.exclusive = exclusive
         if exclusive and os.path.lexists(path):
@@ -215,7 +225,7 @@ class Replacement:
         folder, name = os.path.split(self.target)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         for _ in range(tempfile.TMP_MAX):
-            self.temporary = os.path.join(folder, f".{name[:64]}.{secrets.token_hex(8)}.part")
+            self.temporary = os.path.join(folder, f".{first_bytes(name, 64)}.{secrets.token_hex(8)}.part")
             self._removal = weakref.finalize(self, _remove, self.temporary, os.getpid())
             try:
                 return os.open(self.temporary, flags, 0o600)
@@ -231,7 +241,7 @@ class Replacement:
         """
         if self.direct:
             return
-        os.chmod(self.temporary, _mode(self.target))
+        os.chmod(self.temporary, _mode(self.target, self._source))
         if self.exclusive:
             try:
                 os.link(self.temporary, self.target)
@@ -364,11 +374,38 @@ def _missing_folders(path: str | os.PathLike[str]) -> list[str]:
             return missing
 
 
-def _mode(target: str) -> int:
+def _mode(target: str, source: str | None = None) -> int:
     try:
         return os.stat(target).st_mode & 0o7777
     except FileNotFoundError:
-        return 0o666 & ~_umask()
+        return 0o666 & ~_umask() & (0o777 if source is None else mode_of(source))
+
+
+def mode_of(source: str) -> int:
+    """Return who may do what with a file, as far as what is made of it is concerned: all, if it is no regular file."""
+    try:
+        mode = os.stat(source).st_mode
+    except OSError:
+        return 0o777
+    return stat.S_IMODE(mode) | stat.S_IRUSR | stat.S_IWUSR if stat.S_ISREG(mode) else 0o777
+
+
+def first_bytes(name: str, most: int) -> str:
+    r"""Return the beginning of a name that has at most so many bytes: file systems count them, not characters.
+
+    >>> first_bytes("data.csv", 4), first_bytes("\U0001f600\U0001f600", 7) == "\U0001f600"
+    ('data', True)
+    """
+    return os.fsencode(name)[:most].decode(errors="ignore")
+
+
+def last_bytes(name: str, most: int) -> str:
+    """Return the end of a name that has at most so many bytes.
+
+    >>> last_bytes("data.csv", 4)
+    '.csv'
+    """
+    return os.fsencode(name)[-most:].decode(errors="ignore")
 
 
 def _umask() -> int:

@@ -496,12 +496,13 @@ def in_one_order(table: pa.Table) -> pa.Table:
 def _unified(table: pa.Table, which: Any) -> pa.Table:
     import pyarrow as pa
 
+    columns, changed = list(table.columns), False
     for at, field in enumerate(table.schema):
-        if table.column(at).num_chunks < 2 or not which(field.type):
+        if columns[at].num_chunks < 2 or not which(field.type):
             continue
         try:
-            chunks = same_levels(table.column(at).chunks)
+            chunks = same_levels(columns[at].chunks)
         except EncodeError as error:
             raise EncodeError(f"column {field.name[:80]!r}: {error}", path=field.name) from error
-        table = table.set_column(at, field, pa.chunked_array(chunks, field.type))
-    return table
+        columns[at], changed = pa.chunked_array(chunks, field.type), True
+    return pa.Table.from_arrays(columns, schema=table.schema) if changed else table

@@ -292,7 +292,7 @@ def open_dataset(  # noqa: PLR0913 - each is a way to open
             return built_in
     if not isinstance(x, str | bytes | os.PathLike) and not hasattr(x, "read"):
         return _object(x, name)
-    source = find(x, format=format, name=name, max_bytes=max_bytes)
+    source = find(x, format=format, name=name, max_bytes=max_bytes, encoding=encoding)
     options = Options(allow_pickle, max_bytes, encoding, columns, check_names, losses)
     return _of(source, load(source, options))
 

@@ -20,12 +20,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tare.categories import in_one_order, same_levels
 from tare.errors import EncodeError, Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -40,6 +42,7 @@ __all__ = [
     "plain",
     "polars_from_arrow",
     "rows_alone",
+    "with_columns",
     "with_nullable_types",
 ]
 
@@ -212,11 +215,33 @@ def plain(table: pa.Table) -> pa.Table:
     >>> plain(pa.table({"a": pa.array(["x"], pa.large_string())})).schema.field("a").type
     DataType(string)
     """
+    changed = {}
     for place, field in enumerate(table.schema):
         column = _plain_array(table.column(place))
         if column.type != field.type:
-            table = table.set_column(place, field.with_type(column.type), column)
-    return table
+            changed[place] = field.with_type(column.type), column
+    return with_columns(table, changed)
+
+
+def with_columns(table: pa.Table, changed: Mapping[int, tuple[pa.Field[Any], Any]]) -> pa.Table:
+    """Returns the table with other columns at some places; one by one, each would copy the list of all of them.
+
+    Args:
+        table: The table.
+        changed: Field and column by place.
+
+    >>> import pyarrow as pa
+    >>> with_columns(pa.table({"a": [1], "b": [2]}), {1: (pa.field("c", pa.bool_()), pa.array([True]))}).to_pydict()
+    {'a': [1], 'c': [True]}
+    """
+    import pyarrow as pa
+
+    if not changed:
+        return table
+    fields, columns = list(table.schema), list(table.columns)
+    for place, (field, column) in changed.items():
+        fields[place], columns[place] = field, column
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, cast("Any", table.schema.metadata)))
 
 
 def _plain_array(array: Any) -> Any:

@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -24,14 +23,18 @@ from tare.codec import Codec, Counted, codec_part, compressor_id
 from tare.converting import batches, changes, dictionaries, objects
 from tare.converting.counting import changes_of
 from tare.converting.encoding import Encoded, advising, encode, usual_codec
-from tare.converting.naming import near_ending
+from tare.converting.naming import codec_for, of_files
 from tare.converting.rows import filled
+from tare.converting.second_reading import Request, SecondReading, read_again
+from tare.converting.second_reading.verdict import judge
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
+from tare.datasets import yaml_notes
 from tare.datasets.csv_comments import loss_of
+from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
-from tare.errors import DecodeError, EncodeError, Unsupported, UsageError
+from tare.errors import DecodeError, EncodeError, Unsupported
 from tare.r.losses import Losses, settle
 from tare.unchanged import Watch
 
@@ -46,6 +49,8 @@ __all__ = ["Conversion", "convert", "inspect", "read", "write"]
 STREAM_BYTES = 256 << 20
 # Below this, what was written is read back and compared before it gets its name.
 VERIFY_BYTES = 64 << 20
+# Lines that are rows of Python at a time when they are read back.
+_LINES_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Conversion:
             metadata, or ``null`` of names that objects lack, in a table), from, to, count. Without verification only what the types tell.
         losses: What an R object had and the result has not: path, kind, r, kept, count.
         notes: What the user should know.
+        second: Of ``source`` and of ``result``, what another library read of them: reader, or why none did,
+            rows that were compared, total.
     """
 
     source: str
@@ -79,6 +86,7 @@ class Conversion:
     changes: list[dict[str, Any]] = field(default_factory=list)
     losses: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    second: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -114,13 +122,13 @@ def read(
         OSError: The file cannot be read.
     """
     if codec is not None:
-        chosen = _of_files(Codec.parse(codec))
+        chosen = of_files(Codec.parse(codec))
         source = find(path, format=chosen.format_id)
         with source.naming(), source.open_stored() as file:
             return chosen.decode(file.read(), trust=trust)
     name = None
     if not isinstance(path, str) or path == "-" or os.path.exists(path):
-        source = find(path, format=format)
+        source = find(path, format=format, encoding=encoding)
         if source.format in objects.FORMATS:
             return objects.read(source, columns=columns, encoding=encoding)
         if source.data is not None:  # what could be read once only
@@ -148,7 +156,7 @@ def write(obj: Any, path: Any, *, codec: str | None = None, sync: bool = True) -
         OSError: The file cannot be written; what was there is untouched.
     """
     value = obj.value if isinstance(obj, Dataset) else obj
-    chosen = _codec_for(path, codec)
+    chosen = codec_for(path, codec)
     if objects.writes(chosen):
         return objects.write(value, path, chosen, sync=sync).bytes
     chosen = usual_codec(chosen, codec, kinds.kind_of(value))
@@ -214,13 +222,14 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         SourceChanged: The source changed while it was read.
         TareError: The source cannot be read; as `open_dataset`.
     """
-    target = _codec_for(dst, codec)
+    target = codec_for(dst, codec)
     if not overwrite and not hasattr(dst, "write") and os.path.lexists(dst):
         raise _is_there(dst)
     job = _Job(
         target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, overwrite, on_progress
     )  # fmt: skip
-    source = _source(src, format)
+    source = _source(src, format, encoding)
+    job.source = source.path if source is not None else None
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
@@ -249,8 +258,7 @@ def inspect(
         Format, version, compression, kind, columns or shape, parts by bytes, flags, notes.
 
     Raises:
-        OSError: The file cannot be read.
-        UsageError: No such format.
+        OSError, UsageError: The file cannot be read; there is no such format.
     """
     from tare.inspecting.report import inspect as run
 
@@ -273,6 +281,9 @@ class _Job:
     sync: bool
     overwrite: bool
     on_progress: Callable[[int, int], None] | None
+    source: str | None = None
+    again: dict[str, Any] = field(default_factory=dict)
+    noted: list[str] = field(default_factory=list)
     watch: Watch = field(default_factory=lambda: Watch("", None, lambda: None))
 
 
@@ -282,8 +293,7 @@ def _convert(
     """The way that source and target allow; each ends its reading by a check, before it writes a name."""
     losses = Losses()
     if source is not None:
-        target = job.codec
-        same = _same_bytes(source, target, job)
+        target, same = job.codec, _same_bytes(source, job.codec, job)
         if objects.stays(source.format, target) and job.columns is None and (job.data_only or not same):
             return _object(source, job)
         if same:
@@ -302,9 +312,24 @@ def _convert(
         src if source is None else source, format=format, allow_pickle=allow_pickle, encoding=job.encoding,
         columns=job.columns, check_names=True, losses=losses,
     )  # fmt: skip
+    if source is not None and job.verify is not False:
+        _read_again(source, data, job)
     job.watch.check()
     settle(losses, [], strict=job.strict, what=printable(data.name))
     return _whole(data, source, job, losses)
+
+
+def _read_again(source: Source, data: Dataset, job: _Job) -> None:
+    """Compare what was read with what another reader reads."""
+    asked = Request(source, data.value, job.columns, job.encoding, thorough=bool(job.verify))
+    if source.reader is None:
+        again = read_again(asked)
+    else:
+        again = SecondReading(why=f"{source.reader} was asked for")
+    job.again["source"] = again.as_dict()
+    job.noted = judge(again, source.format, source.name, allow_loss=job.allow_loss)
+    if any(note.startswith(yaml_notes.READ_BY) for note in data.notes):  # which says more of the same
+        job.noted = []
 
 
 def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:
@@ -317,49 +342,11 @@ def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:
     return data
 
 
-def _source(src: Any, format: str | None) -> Source | None:
+def _source(src: Any, format: str | None, encoding: str | None) -> Source | None:
     """Where the bytes come from; None for what is no file, such as a table or the name of built-in data."""
-    if isinstance(src, str):
-        known = src == "-" or os.path.exists(src)
-    else:
-        known = isinstance(src, os.PathLike) or hasattr(src, "read")
-    return find(src, format=format) if known else None
-
-
-def _codec_for(path: Any, codec: str | None) -> Codec:
-    if codec is not None:
-        return _of_files(Codec.parse(codec))
-    name = getattr(path, "name", None) if hasattr(path, "write") else os.fspath(path)
-    found = Codec.for_path(name) if isinstance(name, str) else None
-    if found is None:
-        raise UsageError(
-            f"{printable(str(name))}: the ending names no format{near_ending(str(name))}. Say which with --codec, such as parquet or json+zstd:3; "
-            "`tare codecs` lists them."
-        )
-    return found
-
-
-def _of_files(codec: Codec) -> Codec:
-    """The codec, if files are written and read with it.
-
-    Raises:
-        Unsupported: Its compressor is another library's.
-    """
-    other = codec.peer
-    if other is None:
-        return codec
-    own = "+zstd:3, +lz4 or +gzip" if other.own_container else f"+{codec.compressor}"
-    why = (
-        "a container that no other tool reads"
-        if other.own_container
-        else "there to be measured beside Tare's own"
-    )
-    plain = str(codec).partition("+")[0]
-    raise Unsupported(
-        f"{codec}: files are not written and read with {other.name}'s compressor, which is {why}. "
-        f"Choose {plain} with {own}, or run the route itself: Route({str(codec)!r} '@file').",
-        format=codec.format_id,
-    )
+    path = isinstance(src, str) and (src == "-" or os.path.exists(src))
+    known = path or isinstance(src, os.PathLike) or hasattr(src, "read")
+    return find(src, format=format, encoding=encoding) if known else None
 
 
 @contextlib.contextmanager
@@ -368,7 +355,7 @@ def _opened(job: _Job) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, job.dst)
         return
     try:
-        with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite) as file:
+        with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite, source=job.source) as file:
             yield file
     except FileExistsError as error:  # another conversion was quicker
         raise _is_there(job.dst) from error
@@ -415,11 +402,17 @@ def _whole(data: Dataset, source: Source | None, job: _Job, losses: Losses) -> C
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     verify = verify and not left_out  # it differs, as was asked for
     found = changes_of(written.counted, nulls_alone=verify)
+    repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
+    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *job.noted]
     if verify:
-        found += _verify(data, written.data, codec, job)
+        changed, again = _verify(data, written.data, codec, job)
+        found += changed
+        notes += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
+        job.again["result"] = again.as_dict()
     elif data.kind == "table" and not left_out:
-        found += _allowed(changes.type_losses(data.value.schema, codec), codec, job)
-    notes = [*data.notes, *objects.notes_of(codec)]
+        found += changes.allowed(
+            changes.type_losses(data.value.schema, codec), codec, allow_loss=job.allow_loss
+        )
     if not verify:
         notes += written.notes
         notes.append(
@@ -430,53 +423,49 @@ def _whole(data: Dataset, source: Source | None, job: _Job, losses: Losses) -> C
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
         data.bytes_disk or 0, len(written.data), False, verify, False, found,
-        [loss.as_dict() for loss in losses], notes,
+        [loss.as_dict() for loss in losses], notes, job.again,
     )  # fmt: skip
 
 
-def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict[str, Any]]:
-    """What `read` would give back beside what was written.
+def _verify(
+    data: Dataset, encoded: bytes, codec: Codec, job: _Job
+) -> tuple[list[dict[str, Any]], SecondReading]:
+    """What `read` would give back beside what was written, and what another reader reads.
 
     Raises:
         EncodeError: A value changed, and no loss is allowed.
     """
     if codec.format_id == "ndjson" and not data.items:  # no rows are no text: there is nothing to read
-        return changes.table_changes(data.value, []) if data.kind == "table" else []
-    stream = io.BytesIO(encoded)  # our own bytes: nothing foreign is run when a pickle is read back
-    try:
-        back = open_dataset(stream, format=codec.format_id, allow_pickle=True, name="the result").value
-    except DecodeError as error:
-        raise EncodeError(
-            f"{printable(data.name)}: {codec} writes it, but what it writes cannot be read back here to compare it: "
-            f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",
-            format=codec.format_id,
-        ) from error
+        none = SecondReading(why="there is nothing to read")
+        return (changes.table_changes(data.value, []) if data.kind == "table" else []), none
+    result = find(encoded, format=codec.format_id, name="the result")
+    back: Any
+    by_lines = codec.format_id == "ndjson" and data.kind == "table" and data.value.num_columns
+    if by_lines:
+        back = {name: [] for name in data.value.column_names}
+        for rows, _ in batches.records(result, _LINES_BYTES):  # all rows at once take ten times the memory
+            for name, cells in back.items():
+                cells += [row.get(name) for row in rows]
+    else:  # our own bytes: nothing foreign is run when a pickle is read back
+        try:
+            back = open_dataset(result, allow_pickle=True).value
+        except DecodeError as error:
+            raise EncodeError(
+                f"{printable(data.name)}: {codec} writes it, but what it writes cannot be read back here to compare it: "
+                f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",
+                format=codec.format_id,
+            ) from error
     found = (
-        changes.table_changes(data.value, back)
+        changes.columns_changes(data.value, back)
+        if by_lines
+        else changes.table_changes(data.value, back)
         if data.kind == "table"
         else _document_changes(data.value, back)
     )
-    return _allowed([*changes.non_finite_losses(codec, back, data.kind), *found], codec, job)
-
-
-def _allowed(found: list[dict[str, Any]], codec: Codec, job: _Job) -> list[dict[str, Any]]:
-    """The same changes.
-
-    Raises:
-        EncodeError: A value changes, and no loss is allowed.
-    """
-    lossy = [change for change in found if change["verdict"] == "lossy"]
-    if lossy and not job.allow_loss:
-        first = lossy[0]
-        row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
-        more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
-        raise EncodeError(
-            f"{codec}: {changes.subject(first)} would change: {first['from']} {changes.becomes(first)}"
-            f"{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
-            format=codec.format_id,
-            path=first["path"],
-        )
-    return found
+    found = [*changes.non_finite_losses(codec, back, data.kind), *found]
+    changes.allowed(found, codec, allow_loss=job.allow_loss)
+    again = read_again(Request(result, back, thorough=bool(job.verify)))
+    return found, again
 
 
 def _document_changes(value: Any, back: Any) -> list[dict[str, Any]]:
@@ -536,7 +525,7 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:
     import pyarrow as pa
 
-    found = _allowed(changes.type_losses(schema, job.codec), job.codec, job)
+    found = changes.allowed(changes.type_losses(schema, job.codec), job.codec, allow_loss=job.allow_loss)
     source.counted, count = [], 0
     with _opened(job) as file:
         counted = Counted(file)
@@ -559,7 +548,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
         job.watch.check()
     found += changes_of(source.counted, nulls_alone=False)
     notes = [
-        *dict.fromkeys(source.notes),
+        *dict.fromkeys([*source.notes, *repeated_notes(schema)]),
         "converted batch by batch and not verified; --verify reads it back",
     ]
     return Conversion(

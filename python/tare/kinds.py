@@ -23,6 +23,7 @@ are dicts), and forget the types of empty and all-null columns; ``polars`` has o
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ __all__ = [
     "count_items",
     "kind_of",
     "memory_kind",
+    "record_slices",
     "resident_bytes",
     "rows_alone",
     "values_of",
@@ -50,6 +52,9 @@ __all__ = [
 
 MEMORY_KINDS = ("python", "records", "columns", "arrow", "pandas", "polars", "numpy")
 _MOST_DEPTH = 100
+# Cells that are Python's at a time, and the fewest rows of them: a slice of fewer costs more than it saves.
+_SLICE_CELLS = 1 << 15
+_LEAST_ROWS = 16
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
     ("pandas", "DataFrame"): "pandas",
@@ -316,10 +321,7 @@ def _from_arrow(table: pa.Table, to: str) -> Any:
         from tare.frames import pandas_from_arrow
 
         return pandas_from_arrow(table)
-    names = table.column_names
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Unsupported(f"two columns are named {twice[:80]!r}: {to} cannot hold both", path=twice)
+    names = _distinct(table, to)
     if to == "polars":
         from tare.frames import polars_from_arrow
 
@@ -328,6 +330,49 @@ def _from_arrow(table: pa.Table, to: str) -> Any:
         raise Unsupported(f"the table has no column: that it has {table.num_rows:,} rows would be lost")
     columns = {name: values_of(name, table.column(name)) for name in names}
     return columns if to == "columns" else _records_of(columns, table.num_rows)
+
+
+def record_slices(obj: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yields the rows of a table as `convert` gives them, a slice at a time: they need a hundred times the memory of its columns.
+
+    Args:
+        obj: A table of Arrow, pandas or polars.
+
+    Raises:
+        Unsupported: As `convert`, before the first slice.
+
+    >>> import pyarrow as pa
+    >>> list(record_slices(pa.table({"a": [1, 2]})))
+    [[{'a': 1}, {'a': 2}]]
+    """
+    import pyarrow as pa
+
+    table = _to_arrow(obj, class_kind(type(obj)))
+    names = _distinct(table, "records")
+    if not names:
+        yield _records_of({}, table.num_rows)
+        return
+    # Which unit of time a column has is one question to the whole of it.
+    columns = [_in_microseconds(name, table.column(name)) for name in names]
+    plain: Any = pa.table(columns, names=names)
+    slices = [
+        rows for rows in plain.to_batches(max(_SLICE_CELLS // len(names), _LEAST_ROWS)) if rows.num_rows
+    ]
+    first = 0
+    for rows in slices or [plain]:
+        yield _records_of(
+            {name: _cells(name, column, first) for name, column in zip(names, rows.columns, strict=True)}
+        )
+        first += rows.num_rows
+
+
+def _distinct(table: pa.Table, to: str) -> list[str]:
+    """Returns the names of the columns, none of which may stand twice."""
+    names = table.column_names
+    if len(set(names)) != len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise Unsupported(f"two columns are named {twice[:80]!r}: {to} cannot hold both", path=twice)
+    return names
 
 
 def values_of(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
@@ -347,6 +392,11 @@ def values_of(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
     >>> values_of("m", pa.chunked_array([pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))]))
     [{'a': 1}]
     """
+    return _cells(name, _in_microseconds(name, column))
+
+
+def _in_microseconds(name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """Returns a column whose nanoseconds are microseconds where nothing is lost, as Python has no others."""
     import pyarrow as pa
 
     kind: Any = column.type
@@ -367,11 +417,17 @@ def values_of(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
                     f"column {name[:80]!r} has times of day with nanoseconds, which Python's values have not"
                 )
                 raise Unsupported(said, path=name) from error
-    maps: dict[str, Any] = {"maps_as_pydicts": "strict"} if with_text_keys(kind) else {}
+    return column
+
+
+def _cells(name: str, column: Any, first: int = 0) -> list[Any]:
+    """The cells of a column, or of a slice of it that begins with the row `first`."""
+    maps: dict[str, Any] = {"maps_as_pydicts": "strict"} if with_text_keys(column.type) else {}
     try:
-        return column.to_pylist(**maps)
+        cells: list[Any] = column.to_pylist(**maps)
     except (OverflowError, ValueError, KeyError) as error:
-        raise _without_value(name, column, maps, error) from error
+        raise _without_value(name, column, first, maps, error) from error
+    return cells
 
 
 def with_text_keys(kind: Any) -> bool:
@@ -399,14 +455,14 @@ def _key_types(kind: Any) -> Iterator[Any]:
         yield from _key_types(kind.field(at).type)
 
 
-def _without_value(name: str, column: Any, maps: dict[str, Any], error: Exception) -> Unsupported:
+def _without_value(name: str, column: Any, first: int, maps: dict[str, Any], error: Exception) -> Unsupported:
     """Returns the error that names the first row whose cell has no value of Python."""
     for row in range(len(column)):
         try:
             column[row].as_py(**maps)
         except KeyError as twice:
             key = str(twice).rpartition("duplicate key was ")[2].rstrip(')."')
-            said = f"column {name[:80]!r}, row {row + 1:,}: a map has the key {key[:80]} twice, and objects have each once"
+            said = f"column {name[:80]!r}, row {first + row + 1:,}: a map has the key {key[:80]} twice, and objects have each once"
             return Unsupported(said, path=name)
         except (OverflowError, ValueError) as beyond:
             number = getattr(column[row], "value", None)
@@ -416,7 +472,7 @@ def _without_value(name: str, column: Any, maps: dict[str, Any], error: Exceptio
                 if _has_moments(column.type)
                 else str(beyond)[:200]
             )
-            said = f"column {name[:80]!r}, row {row + 1:,}: {said}"
+            said = f"column {name[:80]!r}, row {first + row + 1:,}: {said}"
             return Unsupported(said, path=name)
     return Unsupported(f"column {name[:80]!r}: {str(error)[:200]}", path=name)
 

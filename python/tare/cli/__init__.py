@@ -14,6 +14,7 @@ from typing import IO, Any, NoReturn
 
 import click
 
+from tare.cli.closed_streams import replace_closed
 from tare.cli.grouping import write_groups
 from tare.cli.leaving import Leaving
 from tare.cli.signals import lost_signals_sent_again
@@ -58,6 +59,9 @@ _SHOWING = ("report", "compare", "codecs", "inspect", "status")
 SHOWS = "tare.shows"
 _PIPE_CLOSED = 141  # as a shell reports SIGPIPE: what the others found must not look like success
 
+_LESS_MEMORY = (
+    "End other programs, take a part of the data (e.g. --columns A,B), or use a machine with more memory."
+)
 _USAGE = (UsageError, PlanError, RecordError, NotComparable)
 
 
@@ -112,12 +116,17 @@ class _Lazy(click.Group):
         except BrokenPipeError:  # of --help and --version
             _reader_has_gone()
             raise click.exceptions.Exit(0) from None
+        except OSError as error:
+            raise _Failed(_message(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         # Here and not around main: click takes every EOFError for an interrupted prompt,
         # and a truncated file is one.
         try:
             return super().invoke(ctx)
+        except MemoryError as error:
+            said = " ".join(str(error).split())[:160].rstrip(".")
+            raise _Failed(f"not enough memory{f' ({said})' * bool(said)}. {_LESS_MEMORY}") from None
         except (TareError, OSError) as error:
             if isinstance(error, BrokenPipeError) and _reader_has_gone():
                 # Caught before click, which would exit with 1.
@@ -201,6 +210,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     Without ``argv`` this is the whole program, which ends with it (`leaving`).
     """
     leaving = Leaving() if argv is None else None
+    if leaving is not None:
+        replace_closed()
     try:
         with lost_signals_sent_again():
             code: Any = _run(argv)

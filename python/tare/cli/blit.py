@@ -55,6 +55,15 @@ def _output(function: Any) -> Any:
     return function
 
 
+_mapped = click.option(
+    "--mmap",
+    "mapped",
+    is_flag=True,
+    help="Map FILE instead of reading it: for one that is larger than memory. If it is cut meanwhile, the system ends"
+    " the command.",
+)
+
+
 @command.command("encode", short_help="JSON to blit.")
 @click.argument("file", default="-")
 @click.option("--ndjson", is_flag=True, help="A document a line, into a collection (.blits).")
@@ -109,7 +118,7 @@ def encode(
         return
     with _named(file):
         data = blit.from_json(_read(file), **options)
-    with _sink(output, force, binary=True) as sink:
+    with _sink(output, force, binary=True, source=file) as sink:
         sink.write(data)
 
 
@@ -118,15 +127,16 @@ def encode(
 @click.option("--order", type=click.Choice(("insertion", "lexical")), default="insertion", show_default=True)
 @click.option("--nan", type=click.Choice(("error", "null", "literal")), default="error", show_default=True)
 @click.option("--bytes", "bytes_", type=click.Choice(("error", "base64")), default="error", show_default=True)
+@_mapped
 @_output
-def decode(file: str, output: str | None, force: bool, order: str, **options: str) -> None:
+def decode(file: str, output: str | None, force: bool, order: str, mapped: bool, **options: str) -> None:
     """Decode FILE, or standard input: a document to one line of JSON, a collection to a line each.
 
     Every byte is validated first: what comes out is JSON, and says what the file says.
     """
     from tare import blit
 
-    with _opened(file) as found, _sink(output, force, binary=False) as sink:
+    with _opened(file, mapped) as found, _sink(output, force, binary=False, source=file) as sink:
         found.validate()
         for document in found.views() if isinstance(found, blit.Collection) else [found]:
             sink.write(document.to_json(order, nan=options["nan"], bytes=options["bytes_"]))
@@ -140,7 +150,8 @@ def decode(file: str, output: str | None, force: bool, order: str, **options: st
     "--find", "query", metavar="QUERY", help="All values of a JSONPath (RFC 9535), one a line, instead."
 )
 @click.option("--raw", is_flag=True, help="Text without quotes.")
-def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
+@_mapped
+def get(file: str, pointer: str | None, query: str | None, raw: bool, mapped: bool) -> None:
     """Print the value at POINTER of FILE (- for standard input), as JSON.
 
     Of a collection the first step is the number of a document, /12/name; a QUERY is put to each
@@ -157,7 +168,7 @@ def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
     if (pointer is None) == (query is None):
         raise UsageError("say a POINTER, or --find QUERY: one of them")
     if query is not None:
-        with _opened(file) as found:
+        with _opened(file, mapped) as found:
             found.validate()
             for document in found.views() if isinstance(found, blit.Collection) else [found]:
                 for value in document.find(query):
@@ -167,7 +178,7 @@ def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
     if pointer and not pointer.startswith("/"):
         raise UsageError(f"{pointer[:80]!r} is no JSON Pointer: write /name/0/name, or '' for all")
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-    with _opened(file) as found:
+    with _opened(file, mapped) as found:
         done = 0
         if isinstance(found, blit.Collection):
             if not steps:
@@ -184,14 +195,15 @@ def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
 @command.command("info", short_help="Where the bytes go.")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-def info(file: str, as_json: bool) -> None:
+@_mapped
+def info(file: str, as_json: bool, mapped: bool) -> None:
     """Say what FILE (- for standard input) is made of: flags, sections, kinds of lists, share of bytes."""
     from tare._tare import blit_account
     from tare.inspecting.blits import PARTS, STORED
 
-    with _document(file) as data:
+    with _document(file, mapped) as data:
         if _is_collection(data):
-            with _collection(file, data) as collection:
+            with _collection(file, data, mapped) as collection:
                 account = collection.account()
         else:
             account = blit_account(data)
@@ -207,7 +219,8 @@ def info(file: str, as_json: bool) -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--canonical", is_flag=True, help="Also whether it has the bytes that this value always has.")
 @click.option("-q", "--quiet", is_flag=True, help="Only what is wrong.")
-def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
+@_mapped
+def check(files: tuple[str, ...], canonical: bool, quiet: bool, mapped: bool) -> int:
     """Look at every byte of each FILE (- for standard input).
 
     Of a collection, up to the end of its last commit; what is behind it is told.
@@ -219,7 +232,7 @@ def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
     wrong = False
     for file in files:
         try:
-            with _opened(file) as found:
+            with _opened(file, mapped) as found:
                 size = _validated(found, canonical)
                 behind = _behind(file, found, size)
         except OSError as error:
@@ -257,7 +270,7 @@ def repair(file: str) -> None:
 
     if file == "-":
         raise UsageError("a collection is cut where it is: name its file")
-    with _document(file) as data:
+    with _document(file, mapped=True) as data:
         if not _is_collection(data):
             raise UsageError(f"{file} is no collection: only what is appended to can be repaired")
     documents, cut = blit.repair(file)
@@ -341,7 +354,7 @@ def _encode_lines(
             place: Any = None
             path = os.path.join(folder, "x.blits")
         else:
-            place = atomic.Replacement(output)
+            place = atomic.Replacement(output, source=None if file == "-" else file)
             undo.callback(place.abandon)
             path = os.fspath(place.temporary)
         with blit.open_collection(path, "w", compressor=compressor, **options) as collection:
@@ -400,25 +413,25 @@ class _Told:
 
 
 @contextlib.contextmanager
-def _opened(file: str) -> Iterator[Any]:
+def _opened(file: str, mapped: bool) -> Iterator[Any]:
     """The view of a document, or a collection."""
     from tare import blit
 
-    with _document(file) as data:
+    with _document(file, mapped) as data:
         if not _is_collection(data):
             yield blit.view(data)
             return
-        with _collection(file, data) as collection:
+        with _collection(file, data, mapped) as collection:
             yield collection
 
 
 @contextlib.contextmanager
-def _collection(file: str, data: Any) -> Iterator[Any]:
+def _collection(file: str, data: Any, mapped: bool) -> Iterator[Any]:
     """The collection of a file; of standard input, by a file of its own."""
     from tare import blit
 
     if file != "-":
-        with blit.open_collection(file) as collection:
+        with blit.open_collection(file, mmap=mapped) as collection:
             yield collection
         return
     with tempfile.TemporaryDirectory(prefix="tare-") as folder:
@@ -448,19 +461,23 @@ def _named(file: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _document(file: str) -> Iterator[Any]:
-    """The bytes of a file, mapped; of standard input, read."""
+def _document(file: str, mapped: bool) -> Iterator[Any]:
+    """The bytes of a file, read or mapped; of a collection only the first, for it is opened by its name."""
     if file == "-":
         with _named("-"):
             yield sys.stdin.buffer.read()
         return
     with open(file, "rb") as opened, _named(file):
-        try:
-            mapped: Any = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-        except (ValueError, OSError):  # empty, or no regular file
-            mapped = opened.read()
-        _plain(mapped[:64])
-        yield mapped  # not closed: views of it may still be there
+        head = opened.read(64)
+        _plain(head)
+        if _is_collection(head):
+            yield head
+            return
+        data: Any = None
+        if mapped:
+            with contextlib.suppress(ValueError, OSError):  # empty, or no regular file
+                data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        yield head + opened.read() if data is None else data  # not closed: views of it may still be there
 
 
 def _read(file: str) -> bytes:
@@ -490,7 +507,7 @@ def _plain(head: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _sink(output: str | None, force: bool, *, binary: bool) -> Iterator[BinaryIO]:
+def _sink(output: str | None, force: bool, *, binary: bool, source: str) -> Iterator[BinaryIO]:
     """Where to write: a file that appears whole or not at all, or standard output."""
     if output in (None, "-"):
         sink = sys.stdout.buffer
@@ -506,7 +523,7 @@ def _sink(output: str | None, force: bool, *, binary: bool) -> Iterator[BinaryIO
         raise FileExistsError(f"{output}: is there already. Say --force to replace it.")
     from tare import atomic
 
-    with atomic.replacing(output) as file:
+    with atomic.replacing(output, source=None if source == "-" else source) as file:
         yield file
 
 

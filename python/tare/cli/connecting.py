@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.closed_streams import is_closed
 from tare.cli.types import Bytes, CodecId, Seconds
 from tare.errors import TareError, UsageError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tare.messages import Connection, Server
 
 __all__ = [
+    "MOST",
     "Place",
     "Progress",
     "ReaderGone",
@@ -74,7 +76,7 @@ def output_is_terminal() -> bool:
     Raises:
         UsageError: It is closed, and whatever is opened next would take its place.
     """
-    if sys.stdout is None:
+    if is_closed(sys.stdout):
         raise UsageError("standard output is closed: point it to /dev/null if nobody wants it")
     return sys.stdout.isatty()
 

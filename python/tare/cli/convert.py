@@ -201,7 +201,7 @@ def _report(done: Conversion, dst: str) -> None:
         else text.size(done.bytes_out)
     )
     rows = f"  {_counted(done)}" if done.rows else ""
-    checked = "  read back and compared" if done.verified and not done.same_bytes else ""
+    checked = _checked(done)
     click.echo(f"{printable(dst)}: {done.source} -> {done.to}{rows}  {sizes}{checked}", err=True)
     changes = [change for change in done.changes if not _is_width(change)]
     for change in changes[:_SHOWN]:
@@ -214,6 +214,26 @@ def _report(done: Conversion, dst: str) -> None:
     _losses(done)
     for note in done.notes:
         click.echo(f"  note: {note}", err=True)
+
+
+def _checked(done: Conversion) -> str:
+    """Returns what was compared, and who read it: what one library wrote and read is no proof of either."""
+    said = []
+    if done.verified and not done.same_bytes:
+        result = done.second.get("result", {})
+        why = f" ({result['why']})" if result.get("why") else ""
+        other = f", also by {_reader(result)}" if result.get("reader") else f", by the same reader only{why}"
+        said.append(f"read back and compared{other}")
+    source = done.second.get("source", {})
+    if source.get("reader"):
+        said.append(f"source read by {_reader(source)} too")
+    return f"  {'; '.join(said)}" if said else ""
+
+
+def _reader(second: dict[str, Any]) -> str:
+    """Returns the name of a second reader, and how much of a large file was compared."""
+    some = second["rows"] < second["total"]
+    return str(second["reader"]) + (f" ({second['rows']:,} of {second['total']:,} rows)" if some else "")
 
 
 def _counted(done: Conversion) -> str:

@@ -179,12 +179,13 @@ def _last(sources: tuple[str, ...]) -> tuple[list[str], str]:
 
 def _written(out: str, make: Callable[..., Any], *given: Any, **options: Any) -> int:
     from tare.report import text
+    from tare.scale.confinement import places_beyond
     from tare.scale.place import shown
 
     with terminated_as_interrupted():
         plan, undone = planned(make, *given, path=out, **options)
     why = _not_kept(plan, options["overwrite"]) if "overwrite" in options else ""
-    again = shlex.quote(f"./{out}" if out.startswith("-") else out)
+    again = shlex.join([f"./{out}" if out.startswith("-") else out, *places_beyond(plan)])
     click.echo(f"{counted(plan.count, 'unit')}, {text.size(plan.bytes_in)}: tare run {again}", err=True)
     if why:
         click.echo(

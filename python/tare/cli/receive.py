@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tare.cli import SHOWS
-from tare.cli.connecting import Place, connecting, drained, patient, reached, show_summary
+from tare.cli.connecting import Place, connecting, drained, reached, show_summary
 from tare.cli.receiving import Guest, Receiver, Target
+from tare.cli.reception import Reception
 from tare.cli.signals import ended_by_signals
-from tare.errors import Malformed, TareError, UsageError
+from tare.errors import Malformed, UsageError
 
 if TYPE_CHECKING:
-    from tare.messages import Connection, Server
+    from tare.messages import Connection
 
 __all__ = ["command"]
 
@@ -30,6 +29,13 @@ __all__ = ["command"]
     " in a file. FILE: the one file, or all values.",
 )
 @click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option(
+    "--max-files",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Most files that one sender may make in FOLDER/.",
+)
 @click.option(
     "--follow",
     is_flag=True,
@@ -71,7 +77,7 @@ def command(ctx: click.Context, /, url: str, **options: Any) -> int:
         code = 0
         if place.listens and options["follow"]:
             with place.listen(codec, **more) as server:
-                code = _from_all(place, server, receiver, options)
+                code = Reception(place, server, receiver, options).run()
         else:
             _from_one(place, place.connect(codec, "r", **more), receiver, options)
         receiver.finish()
@@ -95,6 +101,8 @@ def _wanted(place: Place, target: Target, options: dict[str, Any]) -> tuple[str 
         more["hello"] = False  # what goes back are receipts, and the end
     if options["require_crc"]:
         more["require_crc"] = True
+    if place.listens:
+        more["speaks_first"] = True  # who connects and says nothing keeps no sender away
     if codec is None and (options["raw"] or (target.is_folder and framed)):
         codec = "raw"  # whatever is sent is taken as it is
     elif codec is None and framed:
@@ -135,60 +143,3 @@ def _from_one(place: Place, conn: Connection, receiver: Receiver, options: dict[
             raise
         finally:
             show_summary(conn, options)
-
-
-def _from_all(place: Place, server: Server, receiver: Receiver, options: dict[str, Any]) -> int:
-    """Senders as they come, several at once; 1 if one of them failed, which costs the others nothing."""
-    from tare import wait
-
-    guests: dict[Connection, tuple[Guest, str, Iterator[list[Any]]]] = {}
-    failed = False
-    try:
-        while receiver.left > 0:
-            ends: list[Connection | Server] = [server, *guests]
-            with reached(place.shown):
-                ready = wait(ends, patient(options["timeout"]))
-                if not ready:
-                    raise TimeoutError
-                if server in ready:
-                    with contextlib.suppress(TimeoutError):  # it may not have shown its token yet
-                        conn = server.accept(timeout=0)
-                        peer = conn.summary()["peer"] or place.shown
-                        guests[conn] = Guest(conn, receiver), peer, drained(conn)
-            for conn in guests.keys() & set(ready):
-                guest, peer, stream = guests[conn]
-                try:
-                    with reached(peer):
-                        goes_on = _step(guest, stream, options)
-                        if not goes_on:
-                            _dismiss(conn, guest, None, options)
-                except (TareError, click.ClickException) as error:
-                    failed, goes_on = True, False
-                    click.echo(f"tare: {error if peer in str(error) else f'{peer}: {error}'}", err=True)
-                    _dismiss(conn, guest, error, options)
-                if not goes_on:
-                    del guests[conn]
-    except BaseException as error:
-        for conn, (guest, _, _) in guests.items():
-            _dismiss(conn, guest, error, options)
-        raise
-    for conn, (guest, _, _) in guests.items():
-        _dismiss(conn, guest, None, options)
-    return int(failed)
-
-
-def _step(guest: Guest, stream: Iterator[list[Any]], options: dict[str, Any]) -> bool:
-    """Take what is there; whether more may come."""
-    values = next(stream, None)
-    if values is None:
-        guest.check_end(options["require_end"])
-        return False
-    guest.take(values)
-    return True
-
-
-def _dismiss(conn: Connection, guest: Guest, error: BaseException | None, options: dict[str, Any]) -> None:
-    kind = None if error is None else type(error)
-    guest.__exit__(kind, error, None)
-    show_summary(conn, options)
-    conn.__exit__(kind, error, None)

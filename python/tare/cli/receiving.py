@@ -15,7 +15,7 @@ from tare._tare import MessageDeadline
 from tare.atomic import Replacement
 from tare.cli.connecting import Progress, ReaderGone, local, output_is_terminal
 from tare.cli.json_lines import LineWriter
-from tare.errors import TareError, Truncated, Unsupported, UsageError
+from tare.errors import Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from tare.messages import Connection
     from tare.messages.files import FileReceiver, WholeFile
 
-__all__ = ["Guest", "Receiver", "Target"]
+__all__ = ["HEARD_S", "Guest", "Receiver", "Target"]
 
 _LINES = (".ndjson", ".jsonl")
 _LAST_WORDS_S = 1.0
-_HEARD_S = 2.0
+HEARD_S = 2.0
+"""Seconds for a sender to read why it was refused."""
+
 _READ_S = 10.0  # for a sender to read a receipt
+_MOST_OWED = 256 << 10  # bytes of receipts
+_UNREAD = "the sender does not read its receipts"
 
 
 class Target:
@@ -81,6 +85,7 @@ class Receiver:
         self.target = target
         self.progress = Progress()
         self.framed: bool = options["framing"] == "frame"
+        self.max_files: int = options["max_files"]
         self._left: int | None = options["count"]
         self._count = 0
         self._number = 0  # of the last value that has a file of its own
@@ -203,13 +208,18 @@ class Guest:
     Args:
         conn: The connection.
         receiver: Where it goes.
+        waits: Whether a sender that does not read is waited for; else `push` sends what it is owed.
     """
 
-    def __init__(self, conn: Connection, receiver: Receiver) -> None:
+    def __init__(self, conn: Connection, receiver: Receiver, *, waits: bool = True) -> None:
         self._conn = conn
         self._receiver = receiver
         self._files: FileReceiver | None = None
         self._needs_end = receiver.target.raw and receiver.framed
+        self._waits = waits
+        self._made = 0  # files
+        self._owed = 0  # bytes of receipts that were not sent at once
+        self._owes: MessageDeadline | None = None
 
     def take(self, values: list[Any]) -> None:
         """Take values in the codec that the sender said.
@@ -229,7 +239,15 @@ class Guest:
             return
         values = values[: self._receiver.left]
         if here == "raw" and self._receiver.target.is_folder:
-            self._receiver.put_numbered(values, _ending(said))
+            if facts["peer_codec"] is None and not all(values):
+                raise Malformed(
+                    "an empty message, and the sender did not say what it sends: nothing to make a file of"
+                )
+            allowed = self._receiver.max_files - self._made
+            self._receiver.put_numbered(values[:allowed], _ending(said))
+            self._made += len(values[:allowed])
+            if len(values) > allowed:
+                raise self._too_many()
         elif here == "raw":
             self._receiver.put_bytes(values)
         else:
@@ -244,12 +262,58 @@ class Guest:
         for message in messages:
             if self._receiver.left < 1:
                 return
+            if self._files.name is None and self._made >= self._receiver.max_files:
+                raise self._too_many()
             with local():
                 file = self._files.take(message)
             if file is not None:
+                self._made += self._receiver.target.is_folder
                 self._receiver.kept(file)
                 if file.wants_receipt:
-                    self._conn.send(receipt(file), timeout=_READ_S)
+                    self._answer(receipt(file))
+
+    def _too_many(self) -> Limit:
+        most = self._receiver.max_files
+        return Limit(f"more than {most:,} files of one sender: --max-files N takes N of each")
+
+    def _answer(self, message: bytes) -> None:
+        """Send a receipt.
+
+        Raises:
+            TimeoutError: The sender does not read its receipts.
+        """
+        try:
+            self._conn.send(message, timeout=_READ_S if self._waits else 0)
+        except TimeoutError:
+            self._owed += len(message)
+            if self._waits or self._owed > _MOST_OWED:
+                raise TimeoutError(_UNREAD) from None
+            self._owes = self._owes or MessageDeadline(_READ_S)
+
+    @property
+    def owes(self) -> bool:
+        """Whether receipts wait to be sent; until they are, nothing more should be taken."""
+        return self._owes is not None
+
+    @property
+    def wants_receipt(self) -> bool:
+        """Whether the sender of the file that came last waits to be told."""
+        return self._files is not None and self._files.wants_receipt
+
+    def push(self) -> None:
+        """Send what is owed, as far as the sender reads.
+
+        Raises:
+            TimeoutError: It does not read its receipts.
+            OSError: It is gone.
+        """
+        try:
+            self._conn.flush(0)
+        except TimeoutError:
+            if self._owes is not None and self._owes.over:
+                raise TimeoutError(_UNREAD) from None
+        else:
+            self._owes, self._owed = None, 0
 
     def _file_receiver(self) -> FileReceiver:
         from tare.messages.files import FileReceiver
@@ -283,28 +347,42 @@ class Guest:
                 "the stream ended and the sender did not say that it finished: something may be missing"
             )
 
+    def refuse(self, error: BaseException | None, timeout: float) -> bool:
+        """Remove what is not whole, and tell a sender of files why; whether it should be heard out.
+
+        Closing before it has read that could take the word back.
+
+        Args:
+            error: Why; None at the end.
+            timeout: Seconds to wait for it to read.
+        """
+        from tare.messages.files import refusal
+
+        if self._files is None:
+            return False
+        name = self._files.name
+        self._files.abandon()
+        if error is None or not self._files.wants_receipt or self._conn.closed:
+            return False
+        try:
+            self._conn.send(refusal(name, _reason(error)), timeout=timeout)
+        except TimeoutError:
+            return timeout == 0  # it is queued
+        except (OSError, EOFError, TareError):
+            return False
+        return isinstance(error, Exception)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._files is None:
-            return
-        name = self._files.name
-        self._files.abandon()
-        if error is not None and self._files.wants_receipt and not self._conn.closed:
-            self._refuse(name, error)
-
-    def _refuse(self, name: str | None, error: BaseException) -> None:
-        """Tell the sender, and hear it out until it goes: closing first could take the word back."""
-        from tare.messages.files import refusal
-
-        with contextlib.suppress(OSError, EOFError, TareError):
-            self._conn.send(refusal(name, _reason(error)), timeout=_LAST_WORDS_S)
-            patience = MessageDeadline(_HEARD_S if isinstance(error, Exception) else 0)
-            while not patience.over:
-                self._conn.receive(timeout=patience.left())
+        if self.refuse(error, _LAST_WORDS_S):
+            with contextlib.suppress(OSError, EOFError, TareError):
+                patience = MessageDeadline(HEARD_S)
+                while not patience.over:
+                    self._conn.receive(timeout=patience.left())
 
 
 class _Through(io.RawIOBase):

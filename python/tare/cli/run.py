@@ -29,10 +29,34 @@ __all__ = ["command"]
 @click.option(
     "--allow-pickle", is_flag=True, help="Read sources that can run code; only for files you trust."
 )
+@click.option(
+    "--allow-source",
+    "sources",
+    multiple=True,
+    metavar="PLACE",
+    help="A folder, file or s3:// prefix that the plan may read; may be given again.",
+)
+@click.option(
+    "--allow-destination",
+    "destinations",
+    multiple=True,
+    metavar="PLACE",
+    help="A folder or s3:// prefix that results may go to; may be given again.",
+)
+@click.option(
+    "--allow-store",
+    "stores",
+    multiple=True,
+    metavar="URL",
+    help="A store that the plan may set keys in; may be given again.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace files that are not from here, or of another source.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")
 def command(plan: str, shard: str | None, verify: str, as_json: bool, **options: Any) -> int:
     """Carry out the units of PLAN, as `tare plan` wrote it; those that are done are passed over.
+
+    A plan may come from anywhere: what it reads and writes must lie below the current folder or that of PLAN, not in
+    hidden folders, or be allowed. `tare plan` prints the line with what it needs.
 
     Exit code 0: all done; 1: some failed; 3: no engine or worker; 4: stopped for want of disk or rights;
     130: interrupted. The same line goes on where it ended.
@@ -43,9 +67,12 @@ def command(plan: str, shard: str | None, verify: str, as_json: bool, **options:
       tare run plan.jsonl --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
       tare run plan.jsonl --executor dask://scheduler:8786
     """  # noqa: D301 - click keeps lines after a backspace character
+    from tare.scale.confinement import Allowed, check_places
     from tare.scale.plan import read_plan
 
     opened = read_plan(plan)
+    allowed = Allowed(**{name: options.pop(name) for name in ("sources", "destinations", "stores")})
+    check_places(opened, allowed)
     report, code = carry_out(opened, options, verify=verify, shard=_shard(shard))
     if report is not None:
         again = shlex.join(["tare", *sys.argv[1:]])

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tare import kinds
 from tare.codec.refusals import deeper_than, too_deep
 
 if TYPE_CHECKING:
     from tare.codec.codec import Codec
     from tare.formats.base import Buffer
 
-__all__ = ["Encoders", "shallow", "shallow_bytes"]
+__all__ = ["Encoders", "rows_encoder", "shallow", "shallow_bytes"]
 
 # Until Python 3.12 code in C counts its levels by the recursion limit too, and msgspec refuses what is deeper. (orjson
 # counts no tuples, and marshal follows what is shared only once: what they take may be deep.)
@@ -32,8 +33,26 @@ class Encoders(dict[str, Any]):
         convert = codec._converter(kind, memory)  # noqa: SLF001
         encode = codec.encoder(kind)
         call = encode if convert is None else lambda obj: encode(convert(obj))
+        if convert is not None and (of_rows := rows_encoder(codec, kind)) is not None:
+            call = codec._packed(of_rows)  # noqa: SLF001
         self[memory] = call
         return call
+
+
+def rows_encoder(codec: Codec, kind: str) -> Callable[[Any], Buffer] | None:
+    """Returns a call that encodes a table as its rows, in the same bytes, of which a slice is Python's at a time.
+
+    None if the library takes no rows, or what it writes of slices is not part of what it writes of all.
+    """
+    join, options = codec.library.join, codec.options
+    if join is None or codec.native(kind) != "records":
+        return None
+    encode = codec._plain_encoder(kind)  # noqa: SLF001
+
+    def of_rows(obj: Any) -> Buffer:
+        return join((encode(rows) for rows in kinds.record_slices(obj)), **options)
+
+    return of_rows
 
 
 def shallow(codec: Codec, limit: int, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from tare import formats, kinds
-from tare.codec.bound import Encoders, shallow, shallow_bytes
+from tare.codec.bound import Encoders, rows_encoder, shallow, shallow_bytes
 from tare.codec.compressing import Counted, compressor_id, packer, packing, peer_of, unpacked, unpacking
 from tare.codec.ids import compressor_of, settings_of, split_id, unknown
 from tare.codec.refusals import PASSED, mapped, ours
@@ -287,8 +287,12 @@ class Codec:
             MissingLibrary: A library is not installed.
             Unsupported: The codec does not hold that kind, or the library only reads.
         """
+        return self._writer(self._plain_encoder(kind), self._in_parts(kind))
+
+    def _writer(
+        self, encode: Callable[[Any], Buffer], in_parts: Callable[..., None] | None
+    ) -> Callable[[Any, BinaryIO], None]:
         # An unbuffered file may take less than it is given: whoever opens one wraps it in `Counted`.
-        encode, in_parts = self._plain_encoder(kind), self._in_parts(kind)
         name, level, settings = self.compressor, self.level, self.compressor_settings
 
         def write(obj: Any, file: BinaryIO) -> None:
@@ -394,6 +398,9 @@ class Codec:
         """
         kind, value = self._taken(obj)
         write, in_parts = self.writer(kind), self._in_parts(kind)
+        of_rows = rows_encoder(self, kind) if kinds.class_kind(type(obj)) and in_parts is None else None
+        if of_rows is not None:
+            write, value = self._writer(of_rows, None), lambda: obj
         counted = Counted(file)
         with mapped(self, EncodeError, but=OSError):
             if self.compressor is None and in_parts is not None:

@@ -46,7 +46,9 @@ def ours(codec: Codec, general: type[EncodeError | Malformed], error: BaseExcept
     if isinstance(error, RecursionError):
         return Limit(f"{codec}: nested too deeply for this library", format=codec.format_id)
     if isinstance(error, MemoryError):
-        return Limit(f"{codec}: not enough memory", format=codec.format_id)
+        return Limit(
+            f"{codec}: not enough memory; take fewer rows or columns at once", format=codec.format_id
+        )
     if general is EncodeError:
         return EncodeError(f"{codec}: {_message(error)}", format=codec.format_id)
     cls: type[DecodeError] = Truncated if _is_truncation(error) else Malformed

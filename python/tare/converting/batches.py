@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
 from tare.converting.counting import counted_in
-from tare.datasets import csv_missing, csv_surprises, csvs, csvstream, documents, encodings, views
+from tare.datasets import (
+    csv_missing,
+    csv_quotes,
+    csv_surprises,
+    csvs,
+    csvstream,
+    documents,
+    encodings,
+    recognise,
+    views,
+)
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["READ", "WRITTEN", "compressing", "reader", "writer"]
+__all__ = ["READ", "WRITTEN", "compressing", "reader", "records", "writer"]
 
 # Formats that can be read, and written, batch by batch.
 READ = ("arrow", "csv", "ndjson", "parquet")
@@ -242,13 +252,14 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
 
     try:
         found = csvstream.guess(source, columns=columns)
-    except csvstream.Undecided:
+    except csv_quotes.Undecided:
         raise Unsupported(f"{source.name}: only its whole text tells where rows end", format="csv") from None
     schema = pa.schema(list(found.types.items()))
+    csvstream.note_rows(source, found)
     csvs.note(source, schema.empty_table(), [name for name in found.types if name in found.kept])
     texts = [name for name, type in found.types.items() if type in (pa.string(), pa.null())]
     csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
-    csv_surprises.note_surprises(source, source.head, schema)
+    csv_surprises.note_surprises(source, source.head, schema, csvstream.Blocks(source).style)
     if found.unsure:
         names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
         source.notes.append(
@@ -265,8 +276,10 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
 def _ndjson(source: Source, columns: list[str] | None) -> Batches:
     import pyarrow as pa
 
+    if recognise.encoding_of(source.head) not in (None, "utf-8-sig"):
+        raise Unsupported(f"{source.name}: only a text in UTF-8 is read line by line", format="ndjson")
     schema = pa.schema([])
-    for rows, first_line in _records(source):
+    for rows, first_line in records(source):
         try:
             schema = _widened(schema, rows)
         except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
@@ -280,7 +293,7 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
         schema = _chosen(schema, places_of(source, schema, list(dict.fromkeys(columns))))
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for rows, _ in _records(source):
+        for rows, _ in records(source):
             source.counted += counted_in(rows, schema)
             table = pa.Table.from_pylist(rows, schema=schema) if schema.names else rows_alone(len(rows))
             yield from table.to_batches(_BATCH_ROWS)
@@ -315,10 +328,18 @@ def _first_conflict(schema: pa.Schema, rows: list[dict[str, Any]]) -> int:
     return bad - 1
 
 
-def _records(source: Source) -> Iterator[tuple[list[dict[str, Any]], int]]:
-    """Yields rows, and the place of the line that the first block of text of them begins with."""
+def records(source: Source, size: int = _BLOCK_BYTES) -> Iterator[tuple[list[dict[str, Any]], int]]:
+    """Yields the rows of NDJSON, those of a block of the text at a time, and the place of the line that the block begins with.
+
+    Args:
+        source: The file.
+        size: Bytes of a block.
+
+    Raises:
+        Truncated, Malformed, Limit: A line is not a JSON object; its number and offset are given.
+    """
     at, before = 0, 0
-    for block in _whole(source, lambda data: data.rfind(b"\n") + 1):
+    for block in _whole(source, lambda data: data.rfind(b"\n") + 1, size):
         rows = documents.parse_lines(source, encodings.to_utf8(source, block, None))
         odd = next((k for k, row in enumerate(rows) if not isinstance(row, dict)), None)
         if odd is not None:
@@ -335,10 +356,10 @@ def _records(source: Source) -> Iterator[tuple[list[dict[str, Any]], int]]:
         at, before = at + len(block), before + block.count(b"\n")
 
 
-def _whole(source: Source, end_of: Callable[[bytes], int]) -> Iterator[bytes]:
+def _whole(source: Source, end_of: Callable[[bytes], int], size: int = _BLOCK_BYTES) -> Iterator[bytes]:
     """Blocks that end where a row ends."""
     rest = b""
-    for step in source.steps(_BLOCK_BYTES):
+    for step in source.steps(size):
         data = rest + step
         end = end_of(data)
         if end:

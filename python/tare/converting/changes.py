@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from tare.fidelity.comparison import Comparison
 
 __all__ = [
+    "allowed",
     "becomes",
+    "columns_changes",
     "document_changes",
     "has_arrows_types",
     "non_finite_losses",
@@ -127,13 +129,29 @@ def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
             return [
                 _change(field.name, "type", str(field.type), "unknown: no rows", 0) for field in before.schema
             ]
-        found = table_changes(before, _of_records(back, before.schema))
-        told = {change["path"] for change in found}
-        mapped = [
-            field for field in before.schema if kinds.with_text_keys(field.type) and field.name not in told
-        ]
-        return found + [_change(field.name, "type", str(field.type), _OBJECTS, None) for field in mapped]
+        if not before.num_columns:
+            return table_changes(before, kinds.rows_alone(len(back)))
+        return columns_changes(
+            before, {name: [row.get(name) for row in back] for name in before.column_names}
+        )
     return _told(compare_tables(_without_own(before), kinds.convert(back, "arrow"), limit=_MOST_OF_TABLES))
+
+
+def columns_changes(before: pa.Table, back: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """As `table_changes`, of a table whose columns came back as lists, objects in the place of maps.
+
+    Args:
+        before: What was written.
+        back: Lists by the name of a column.
+
+    >>> import pyarrow as pa
+    >>> columns_changes(pa.table({"a": [1, 2]}), {"a": [1, "x"]})[0]["verdict"]
+    'lossy'
+    """
+    found = table_changes(before, _of_columns(back, before.schema))
+    told = {change["path"] for change in found}
+    mapped = [field for field in before.schema if kinds.with_text_keys(field.type) and field.name not in told]
+    return found + [_change(field.name, "type", str(field.type), _OBJECTS, None) for field in mapped]
 
 
 def subject(change: dict[str, Any]) -> str:
@@ -167,6 +185,31 @@ def document_changes(before: Any, back: Any) -> list[dict[str, Any]]:
     return _told(compare_values(before, back, limit=_MOST))
 
 
+def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> list[dict[str, Any]]:
+    """Returns the same changes.
+
+    Args:
+        found: Changes of a conversion.
+        codec: The codec that wrote.
+        allow_loss: Whether values may change.
+
+    Raises:
+        EncodeError: A value changes, and no loss is allowed.
+    """
+    lossy = [change for change in found if change["verdict"] == "lossy"]
+    if lossy and not allow_loss:
+        first = lossy[0]
+        row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
+        more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
+        raise EncodeError(
+            f"{codec}: {subject(first)} would change: {first['from']} {becomes(first)}"
+            f"{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
+            format=codec.format_id,
+            path=first["path"],
+        )
+    return found
+
+
 def non_finite_losses(codec: Codec, back: Any, kind: str) -> list[dict[str, Any]]:
     """Returns NaN and infinities that were written as text that is not JSON.
 
@@ -198,14 +241,13 @@ def _without_own(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, kept(table.schema.metadata)))
 
 
-def _of_records(records: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+def _of_columns(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
+    """A table of lists by the name of a column; what has no type in common is text."""
     import pyarrow as pa
 
-    if not schema.names:
-        return kinds.rows_alone(len(records))
     arrays = []
     for field in schema:
-        cells = [row.get(field.name) for row in records]
+        cells = columns[field.name]
         try:
             arrays.append(_with_maps(field.name, cells, field.type))
         except EncodeError:

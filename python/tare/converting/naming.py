@@ -3,16 +3,81 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from tare import compress, formats
 from tare.codec import Codec
 from tare.datasets.source import printable
-from tare.errors import UsageError
+from tare.errors import Unsupported, UsageError
 
-__all__ = ["contradiction", "ending_of", "inside", "near_ending", "pressed", "stem_of"]
+__all__ = [
+    "codec_for",
+    "contradiction",
+    "ending_of",
+    "inside",
+    "near_ending",
+    "of_files",
+    "pressed",
+    "stem_of",
+]
 
 _LAYERS = 3  # compressors in compressors, as elsewhere
 _NEAR = 0.75  # .cvs is near .csv, and .foo near nothing
+
+
+def codec_for(path: Any, codec: str | None) -> Codec:
+    """Returns the codec that writes a file: one that is named, or that of the name's ending.
+
+    Args:
+        path: The file, or a file object that may have a name.
+        codec: Codec id; None for the one of the ending.
+
+    Raises:
+        UsageError: Neither names a format.
+        Unsupported: As `of_files`.
+
+    >>> str(codec_for("x.csv.gz", None)), str(codec_for("x.csv", "json:orjson"))
+    ('csv:pyarrow+gzip:6', 'json:orjson')
+    """
+    if codec is not None:
+        return of_files(Codec.parse(codec))
+    name = getattr(path, "name", None) if hasattr(path, "write") else os.fspath(path)
+    found = Codec.for_path(name) if isinstance(name, str) else None
+    if found is None:
+        raise UsageError(
+            f"{printable(str(name))}: the ending names no format{near_ending(str(name))}. Say which with --codec, such as parquet or json+zstd:3; "
+            "`tare codecs` lists them."
+        )
+    return found
+
+
+def of_files(codec: Codec) -> Codec:
+    """Returns the codec, if files are written and read with it.
+
+    Args:
+        codec: A codec.
+
+    Raises:
+        Unsupported: Its compressor is another library's.
+
+    >>> str(of_files(Codec.parse("csv+gzip")))
+    'csv:pyarrow+gzip:6'
+    """
+    other = codec.peer
+    if other is None:
+        return codec
+    own = "+zstd:3, +lz4 or +gzip" if other.own_container else f"+{codec.compressor}"
+    why = (
+        "a container that no other tool reads"
+        if other.own_container
+        else "there to be measured beside Tare's own"
+    )
+    plain = str(codec).partition("+")[0]
+    raise Unsupported(
+        f"{codec}: files are not written and read with {other.name}'s compressor, which is {why}. "
+        f"Choose {plain} with {own}, or run the route itself: Route({str(codec)!r} '@file').",
+        format=codec.format_id,
+    )
 
 
 def ending_of(codec: str) -> str:

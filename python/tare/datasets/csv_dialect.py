@@ -9,7 +9,7 @@ from itertools import islice
 
 from tare.formats.csv_rows import DELIMITERS, blank_start, has_one_column, unquoted_rows
 
-__all__ = ["Dialect", "dialect"]
+__all__ = ["Dialect", "delimiter_of_ending", "dialect"]
 
 _HEAD_BYTES = 64 << 10
 _ROWS = 50
@@ -25,31 +25,43 @@ class Dialect:
         quoted: Whether any field is quoted.
         decimal: The decimal point: a comma where semicolons separate.
         one: Whether there is one column: then a blank line is a row whose value is missing.
+        literal: Whether quotes are characters like others.
+        escaped: Whether a backslash before a quote, or before a backslash, makes it part of the text.
     """
 
     delimiter: str = ","
     quoted: bool = False
     decimal: str = "."
     one: bool = False
+    literal: bool = False
+    escaped: bool = False
 
 
-def dialect(data: bytes, ending: str = "") -> Dialect:
+def delimiter_of_ending(ending: str) -> str:
+    r"""Returns the delimiter that the ending of a file's name stands for; empty without one.
+
+    >>> delimiter_of_ending(".tsv"), delimiter_of_ending(".csv")
+    ('\t', '')
+    """
+    return _ENDINGS.get(ending, "")
+
+
+def dialect(data: bytes, named: str = "") -> Dialect:
     r"""Tell the delimiter and quoting from the first rows.
 
     Args:
         data: The text from its start.
-        ending: The ending of the file's name: a ``.tsv`` has tabs if its header has any.
+        named: The delimiter that the file's name or its first line stands for; taken if its header has any.
 
     >>> dialect(b"a;b\n1,5;2\n")
-    Dialect(delimiter=';', quoted=False, decimal=',', one=False)
-    >>> dialect(b"City, State\tPop\nReno, NV\t264\n", ".tsv").delimiter
+    Dialect(delimiter=';', quoted=False, decimal=',', one=False, literal=False, escaped=False)
+    >>> dialect(b"City, State\tPop\nReno, NV\t264\n", "\t").delimiter
     '\t'
     """
     begin = blank_start(data)
     head = data[begin : begin + _HEAD_BYTES]
     # Two columns have a delimiter in their header too; what stands in values alone is part of them.
     possible = [one for one in DELIMITERS if not has_one_column(data, one)]
-    named = _ENDINGS.get(ending)
     delimiter = named if named in possible else _likeliest(head, possible)
     decimal = (
         "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."

@@ -1,6 +1,6 @@
 """Columns of a CSV that were read as numbers and would lose digits as such: they are taken back.
 
-Such are ``007``, ``0x1F``, integers above 64 bits, numbers above 2^53 with more digits than a double holds, and
+Such are ``007``, ``0x1F``, phone numbers as ``+491701234567``, integers above 64 bits, numbers above 2^53 with more digits than a double holds, and
 those that no double holds at all, as ``1e309``.
 """
 
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     from tare.datasets.csv_dialect import Dialect
 
-__all__ = ["doubtful", "has_leading_zeros", "taken_back"]
+__all__ = ["doubtful", "holds_codes", "taken_back"]
 
 _MAX_EXACT = 2.0**53
 _STEP_BYTES = 8 << 20
+_LEAST_PHONE = 1e6
+_CODE = r"^[ \t]*(?:[+-]?0[0-9xX]|\+[1-9][0-9]{6,14}[ \t]*$)"
 _BEFORE = b" \t+-"  # that may stand between a field's begin and its digits: pyarrow passes over blanks
 
 
@@ -35,11 +37,12 @@ def doubtful(data: bytes, style: Dialect, table: pa.Table) -> list[str]:
 
     numeric = {f.name for f in table.schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)}
     found = set(numeric) if numeric and _has_leading_zero(data, style) else set()
+    least = _LEAST_PHONE if b"+" in data else _MAX_EXACT
     for name in numeric - found:
         column = table.column(table.schema.get_all_field_indices(name)[0])
         if pa.types.is_floating(column.type):
             ends: Any = pc.min_max(column).as_py()
-            if any(end is not None and abs(end) >= _MAX_EXACT for end in ends.values()):
+            if any(end is not None and abs(end) >= least for end in ends.values()):
                 found.add(name)
     return [name for name in dict.fromkeys(table.column_names) if name in found]
 
@@ -57,7 +60,7 @@ def taken_back(table: pa.Table, texts: pa.Table, decimal: str) -> dict[str, Any]
     kept = {}
     for name in texts.column_names:
         text = texts.column(texts.schema.get_all_field_indices(name)[0])
-        if has_leading_zeros(text):
+        if holds_codes(text):
             kept[name] = text
         elif pa.types.is_floating(table.field(table.schema.get_all_field_indices(name)[0]).type):
             if _integers(text):
@@ -67,11 +70,15 @@ def taken_back(table: pa.Table, texts: pa.Table, decimal: str) -> dict[str, Any]
     return kept
 
 
-def has_leading_zeros(text: Any) -> bool:
-    """Whether a value of a text column starts with a zero that a digit or an ``x`` follows: then no decimal number was meant."""
+def holds_codes(text: Any) -> bool:
+    """Whether a value of a text column is none that a decimal number is written as.
+
+    Such begin with a zero that a digit or an ``x`` follows, or are phone numbers: a plus and seven to fifteen digits
+    (ITU-T E.164), which programs do not write before integers.
+    """
     import pyarrow.compute as pc
 
-    return bool(pc.any(pc.match_substring_regex(text, r"^[ \t]*[+-]?0[0-9xX]")).as_py())
+    return bool(pc.any(pc.match_substring_regex(text, _CODE)).as_py())
 
 
 def _loses_digits(text: Any, decimal: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tare.datasets import csvs
@@ -44,7 +45,8 @@ def missing_words(
     """
     import pyarrow.compute as pc
 
-    names = [name for name in dict.fromkeys(names) if table.column_names.count(name) == 1]
+    often = Counter(table.column_names)
+    names = [name for name in dict.fromkeys(names) if often[name] == 1]
     if not names or not any(word in data for word in _WORDS):
         return {}
     compute: Any = pc

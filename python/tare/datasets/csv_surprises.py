@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tare.datasets import csvs
-from tare.datasets.csv_dialect import dialect
+from tare.datasets import csv_misfits, csvs
 from tare.datasets.source import HEAD_BYTES, Source, printable
 from tare.errors import TareError
 from tare.formats.csv_rows import BOM
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tare.datasets.csv_dialect import Dialect
 
 __all__ = ["note_surprises"]
 
@@ -25,28 +27,30 @@ _DECIMAL = re.compile(r"[+-]?(\d+)\.(\d+)")
 _TOLD = 5
 
 
-def note_surprises(source: Source, data: bytes, schema: pa.Schema) -> None:
-    """Notes times with offsets, numbers with a decimal comma, and texts such as 1.10 that are read as numbers.
+def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialect) -> None:
+    """Notes rows of another delimiter, times with offsets, numbers with a decimal comma, and texts such as 1.10 that are read as numbers.
 
     Args:
         source: The file; it gets the notes.
         data: The text in UTF-8, or as much of it as there is; its head is looked at.
         schema: What it was read as.
+        style: How fields stand in it.
     """
     import pyarrow as pa
 
-    style = dialect(data, source.ending)
+    source.notes += filter(None, [csv_misfits.header_below(source, data, style)])
     zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
     texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
     head = data[:HEAD_BYTES].removeprefix(BOM)
     has_zeros = _TRAILING_ZERO.search(head) is not None
     doubles = [one.name for one in schema if has_zeros and one.type == pa.float64()]
-    names = [name for name in (*zoned, *texts, *doubles) if schema.names.count(name) == 1]
+    often = Counter(schema.names)
+    names = [name for name in (*zoned, *texts, *doubles) if often[name] == 1]
     if not names:
         return
     try:
         plain = csvs.texts_of(
-            source, head[: csvs.last_row(head)] if len(data) > len(head) else head, style, names
+            source, head[: csvs.last_row(head, style)] if len(data) > len(head) else head, style, names
         )
     except (TareError, KeyError):
         return

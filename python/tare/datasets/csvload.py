@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.datasets import csv_missing, csv_surprises, csvs, csvstream, encodings
-from tare.datasets.csv_dialect import dialect
+from tare.datasets import csv_missing, csv_quotes, csv_surprises, csvs, csvstream, encodings
 from tare.datasets.footprint import give_back
 from tare.datasets.source import Source
 from tare.errors import Limit, TareError
@@ -57,7 +56,7 @@ def load(
         notes = list(source.notes)
         try:
             return _in_blocks(source, columns, limit)
-        except (csvstream.Undecided, TareError):
+        except (csv_quotes.Undecided, TareError):
             source.notes[:] = notes  # the whole text settles it, or names the row and the byte
         finally:
             give_back()
@@ -70,7 +69,7 @@ def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> 
     found = csvstream.guess(source, columns=columns, limit=limit)
     give_back()
     if found.unsure:
-        raise csvstream.Undecided
+        raise csv_quotes.Undecided
     blocks = csvstream.Blocks(source, limit)
     parts = []
     for table in csvstream.tables(source, blocks, found, columns=columns):
@@ -78,12 +77,13 @@ def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> 
         if len(parts) % _GIVE_BACK_BLOCKS == 0:
             give_back()  # what was freed among the parts that stay
     if not parts:
-        raise csvstream.Undecided
+        raise csv_quotes.Undecided
+    csvstream.note_rows(source, found)
     csvs.note(source, parts[0], [name for name in found.types if name in found.kept])
     table = pa.concat_tables(parts)
     texts = csv_missing.texts_with_nulls(table)
     csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
-    csv_surprises.note_surprises(source, source.head, table.schema)
+    csv_surprises.note_surprises(source, source.head, table.schema, blocks.style)
     return table, blocks.share, SPREAD if blocks.spread else FIRST
 
 
@@ -91,9 +91,10 @@ def _at_once(
     source: Source, columns: list[str] | None, encoding: str | None, limit: int | None
 ) -> tuple[pa.Table, float]:
     data, share = source.read(limit)
-    data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
+    data = csvs.text_of(source, data, encoding, final=share == 1.0)
+    style = csvs.settled(source, data, final=share == 1.0)
     if share < 1.0:
-        whole = csvs.last_row(data)
+        whole = csvs.last_row(data, style)
         if whole == 0:
             raise source.error(
                 Limit,
@@ -101,11 +102,10 @@ def _at_once(
                 advice="Raise the memory limit (max_bytes).",
             )
         share, data = share * whole / len(data), data[:whole]
-    table = csvs.parse(source, data, columns=columns)
+    table = csvs.parse(source, data, style, columns=columns)
     texts = csv_missing.texts_with_nulls(table)
-    style = dialect(data, source.ending)
     csv_missing.note_words(source, csv_missing.missing_words(source, data, style, table, texts))
-    csv_surprises.note_surprises(source, data, table.schema)
+    csv_surprises.note_surprises(source, data, table.schema, style)
     return table, share
 
 
@@ -115,12 +115,13 @@ def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:
     if share == 1.0:
         return None
     notes = list(source.notes)
-    data = encodings.to_utf8(source, data, encoding, final=False)
-    whole = data[: csvs.last_row(data)]
+    data = csvs.text_of(source, data, encoding, final=False)
+    style = csvs.settled(source, data, final=False)
+    whole = data[: csvs.last_row(data, style)]
     if not whole:
         source.notes[:] = notes
         return max(max_bytes, _PROBE_BYTES)
-    per_byte = csvs.parse(source, whole).nbytes / len(whole)
+    per_byte = csvs.parse(source, whole, style).nbytes / len(whole)
     source.notes[:] = notes
     limit = max(int(max_bytes / max(per_byte, 0.05)), 4096)
     return None if limit >= source.size and not source.compressors else limit

@@ -12,13 +12,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csv_comments, csv_guesses
+from tare.datasets import csv_comments, csv_guesses, csv_headers, csv_misfits, csv_quotes, encodings
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import check_columns
 from tare.errors import Malformed, Truncated
 from tare.formats.csv_rows import blank_start, ends_within_quotes, first_row, header_of, uncut
+from tare.frames import with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,57 +34,69 @@ __all__ = [
     "options",
     "parse",
     "read",
+    "settled",
+    "text_of",
     "texts_of",
 ]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
-KEPT = "numbers with leading zeros or in hexadecimal, or with more digits than fit a number, are kept as text"
+KEPT = "numbers with leading zeros, with a plus as phone numbers, in hexadecimal, or with more digits than fit a number are kept as text"
 _ONE_BLOCK_BYTES = 2 << 20
 _MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
 
 
+def text_of(source: Source, data: bytes, encoding: str | None, *, final: bool) -> bytes:
+    """Returns the text from its header on, in UTF-8.
+
+    Args:
+        source: Where it is from, for messages and notes.
+        data: What was read of it.
+        encoding: What the user says it is in; None for UTF-8, or what a byte order mark says.
+        final: Whether `data` goes to the end of the text.
+
+    Raises:
+        Malformed, UsageError: As `encodings.to_utf8`.
+    """
+    text = encodings.to_utf8(source, data, encoding, final=final)
+    return text if source.skipped else text.removeprefix(source.above)
+
+
+def settled(source: Source, data: bytes, *, final: bool = True) -> Dialect:
+    """Returns how fields stand in a text, and what quotes mean in it; notes what is not usual.
+
+    Args:
+        source: Where it is from; it gets the notes.
+        data: UTF-8 text with a header line.
+        final: Whether `data` goes to the end of the text.
+
+    Raises:
+        Malformed: Rows would be part of one value.
+    """
+    return csv_quotes.settled(source, data, dialect(data, source.delimiter), final=final and not source.cut)
+
+
 def parse(
-    source: Source, data: bytes, *, columns: list[str] | None = None, types: dict[str, Any] | None = None
+    source: Source, data: bytes, style: Dialect | None = None, *, columns: list[str] | None = None
 ) -> pa.Table:
     """Make a table of UTF-8 text with a header line.
 
     Args:
         source: Where it is from, for messages and notes.
         data: The text.
+        style: How fields stand in it, as of `settled`, which is called without it.
         columns: Names of the columns to read; all by default.
-        types: Types of columns that are known; those of others are guessed.
 
     Raises:
         Malformed, Truncated: Rows of unequal length; row and offset are given.
     """
     import pyarrow as pa
 
-    style = dialect(data, source.ending)
-    if style.quoted and not source.cut:
-        _check_quotes(source, data, style)
-    table, kept = read(source, data, style, columns=columns, types=types)
+    style = style or settled(source, data)
+    table, kept = read(source, data, style, columns=columns)
     note(source, table, [name for name, array in kept.items() if pa.types.is_string(array.type)])
     if not table.num_rows:
         source.notes.append("it has a header and no rows")
     return table
-
-
-def _check_quotes(source: Source, data: bytes, style: Dialect) -> None:
-    """Refuse a text that ends within quotes: all lines from the quote on would be one value."""
-    if data.count(b'"') % 2 == 0:
-        return
-    start = last_row(data)
-    if not ends_within_quotes(data[start:], style.delimiter):
-        return
-    row, after = data.count(b"\n", 0, start), data.count(b"\n", start) - 1
-    if after < 1:
-        return  # the last line was cut
-    lines = f"the {after:,} lines" if after > 1 else "the line"
-    row += source.skipped.count(b"\n")
-    what = f"a quote in line {row + 1:,} is never closed: {lines} after it would be part of one value"
-    raise source.error(
-        Malformed, what, offset=start, advice="Close the quote, or double it if it is part of the text."
-    )
 
 
 def read(
@@ -114,10 +127,9 @@ def read(
     if doubtful:
         texts = _read(source, data, style, dict.fromkeys(doubtful, pa.string()), doubtful)
         kept = csv_guesses.taken_back(table, texts, style.decimal)
-    for name, array in kept.items():
-        for at in table.schema.get_all_field_indices(name):
-            table = table.set_column(at, name, array)
-    return table, kept
+    places = {at: name for name in kept for at in table.schema.get_all_field_indices(name)}
+    changed = {at: (pa.field(name, kept[name].type), kept[name]) for at, name in places.items()}
+    return with_columns(table, changed), kept
 
 
 def texts_of(source: Source, data: bytes, style: Dialect, names: list[str]) -> pa.Table:
@@ -165,8 +177,7 @@ def note(source: Source, table: pa.Table, kept: list[str]) -> None:
     if kept:
         some = ", ".join(printable(name, 30) for name in kept[:5]) + (", ..." if len(kept) > 5 else "")
         source.notes.append(f"{KEPT}: {some}")
-    if table.column_names and all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in table.column_names):
-        source.notes.append("its first line holds numbers only, and was read as column names")
+    csv_headers.note(source, table.schema)
     if len(table.column_names) == 1 and table.column_names[0].startswith("#"):
         source.notes.append(
             "its first line begins with '#', and was read as the name of its one column; if it is a comment, remove it"
@@ -182,7 +193,8 @@ def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, si
     return {
         "read_options": csv.ReadOptions(block_size=block, use_threads=not few),
         "parse_options": csv.ParseOptions(
-            delimiter=style.delimiter, newlines_in_values=style.quoted, ignore_empty_lines=not style.one
+            delimiter=style.delimiter, newlines_in_values=style.quoted, ignore_empty_lines=not style.one,
+            quote_char=False if style.literal else '"', escape_char="\\" if style.escaped else False,
         ),
         "convert_options": csv.ConvertOptions(
             null_values=list(MISSING), strings_can_be_null=True, quoted_strings_can_be_null=False,
@@ -260,9 +272,8 @@ def _fault(
     if last and got < wanted:
         advice = "It is the last row: the file was cut. Fetch or write it again."
         return source.error(Truncated, what, offset=start, advice=advice)
-    return source.error(
-        Malformed, what, offset=start, advice="Repair that row (quotes, delimiters), or remove it."
-    )
+    advice = csv_misfits.advice(source, data, style, start, wanted=wanted, got=got)
+    return source.error(Malformed, what, offset=start, advice=advice)
 
 
 def _row_start(data: bytes, row: int, style: Dialect) -> tuple[int, bool]:
@@ -270,7 +281,7 @@ def _row_start(data: bytes, row: int, style: Dialect) -> tuple[int, bool]:
     begin = _begin(data, style)
     number, start, line, odd = 0, begin, begin, False
     for end in re.compile(rb"\r\n|\n|\r|\Z").finditer(data, begin):
-        odd ^= data.count(b'"', line, end.start()) % 2 == 1
+        odd ^= not style.literal and data.count(b'"', line, end.start()) % 2 == 1
         line = end.end()
         if odd:
             continue
@@ -281,14 +292,18 @@ def _row_start(data: bytes, row: int, style: Dialect) -> tuple[int, bool]:
     return start, not data[line:].strip()
 
 
-def last_row(data: bytes) -> int:
+def last_row(data: bytes, style: Dialect | None = None) -> int:
     r"""Where the last whole row ends; 0 if none does.
+
+    Args:
+        data: Text that begins at a row.
+        style: How fields stand in it, if quotes may enclose nothing.
 
     >>> last_row(b'a,b\n1,"x\ny')
     4
     """
     end = data.rfind(b"\n") + 1
-    odd = data.count(b'"', 0, end) % 2 == 1
+    odd = data.count(b'"', 0, end) % 2 == 1 and not (style and style.literal)
     while end and odd:
         before = data.rfind(b"\n", 0, end - 1) + 1
         odd ^= data.count(b'"', before, end) % 2 == 1

@@ -14,15 +14,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import csv_guesses, csv_missing, csvs, encodings, recognise
+from tare.datasets import csv_guesses, csv_missing, csv_quotes, csvs, encodings, recognise
 from tare.datasets.csv_dialect import Dialect, dialect
+from tare.datasets.csv_quotes import Undecided, delimiters_of_row, rows_within_quotes, whole_rows
 from tare.datasets.source import Source
-from tare.formats.csv_rows import BOM, at_borders, first_row, has_one_column
+from tare.formats.csv_rows import BOM, first_row, has_one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Blocks", "Guess", "Undecided", "guess", "tables", "whole_rows"]
+__all__ = ["Blocks", "Guess", "guess", "note_rows", "tables"]
 
 _LEAST_BLOCK_BYTES, _MOST_BLOCK_BYTES = 1 << 20, 16 << 20
 _LONGEST_ROW_BLOCKS = 16
@@ -32,10 +33,6 @@ _STRETCHES, _LEAST_STRETCH_BYTES, _NEARLY_ALL = 8, 1 << 20, 0.8
 _BEGIN_BYTES, _BEGINNINGS = 64 << 10, 32
 _MAX_EXACT = 1 << 53
 _SIGNED_ZERO = re.compile(rb"-0+(?![0-9A-Za-z.])")
-
-
-class Undecided(Exception):
-    """Only the whole text tells where rows end."""
 
 
 @dataclass
@@ -48,12 +45,15 @@ class Guess:
             rows together may be of another type.
         kept: Columns that are text because numbers would lose digits.
         words: A word that was read as missing, of each column that has one, whatever its type.
+        rows_in_value: Of the first quoted value whose lines look like rows: the number of the line it begins in, 0
+            if that is not known, and how many ends of lines it holds.
     """
 
     types: dict[str, pa.DataType] = field(default_factory=dict)
     unsure: set[str] = field(default_factory=set)
     kept: set[str] = field(default_factory=set)
     words: dict[str, str] = field(default_factory=dict)
+    rows_in_value: tuple[int, int] | None = None
 
 
 class Blocks:
@@ -69,7 +69,7 @@ class Blocks:
         self.limit = limit
         self.spread = limit is not None and _can_spread(source, limit)
         """True if the blocks are spread over the file, false if they are its first rows."""
-        self.style = dialect(source.head, source.ending)
+        self.style = dialect(source.head, source.delimiter)
         self.share = 1.0
         """Share of the file's bytes that the blocks stand for, once they have been taken."""
 
@@ -175,32 +175,6 @@ def _beginning(data: bytes, delimiter: str) -> int:
     raise Undecided
 
 
-def whole_rows(data: bytes, delimiter: str) -> int:
-    r"""Where the last whole row ends; 0 if none does.
-
-    Args:
-        data: Text that begins at a row.
-        delimiter: What stands between fields.
-
-    Raises:
-        Undecided: A quote stands within a field that is not quoted, so that quotes do not tell.
-
-    >>> whole_rows(b'a,b\n1,"x\ny', ",")
-    4
-    """
-    if b'"' not in data:
-        return data.rfind(b"\n") + 1
-    import numpy as np
-
-    text = np.frombuffer(data, np.uint8)
-    quotes = np.flatnonzero(text == ord('"'))
-    if not at_borders(text, quotes, delimiter):
-        raise Undecided
-    ends = np.flatnonzero(text == ord("\n"))
-    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
-    return int(outside[-1]) + 1 if len(outside) else 0
-
-
 def guess(source: Source, *, columns: list[str] | None = None, limit: int | None = None) -> Guess:
     """Find the types of all columns, as a read of the whole text would.
 
@@ -218,9 +192,15 @@ def guess(source: Source, *, columns: list[str] | None = None, limit: int | None
     blocks = Blocks(replace(source, notes=[]), limit)
     seen: dict[str, _Column] = {}
     found = Guess()
+    before, repeated = source.skipped.count(b"\n"), 0  # lines before the block, and of the header in it
     for text in blocks:
         style = _style(blocks, text)
         table, kept = csvs.read(source, text, style, columns=columns)
+        ends = text.count(b"\n")
+        if ends > table.num_rows + 1 and found.rows_in_value is None:
+            found.rows_in_value = _rows_in_value(text, style, None if blocks.spread else before - repeated)
+        before += ends - repeated
+        repeated = text[: first_row(text)].count(b"\n")
         if len(set(table.column_names)) < table.num_columns:
             raise Undecided
         signs = _SIGNED_ZERO.search(text) is not None
@@ -236,6 +216,28 @@ def guess(source: Source, *, columns: list[str] | None = None, limit: int | None
         if not each.text and (each.zeros or each.digits) and pa.types.is_string(found.types[name]):
             found.kept.add(name)
     return found
+
+
+def _rows_in_value(text: bytes, style: Dialect, lines: int | None) -> tuple[int, int] | None:
+    """The line in which a quoted value begins whose lines look like rows, and how many ends of lines it holds.
+
+    Raises:
+        Undecided: Tabs separate fields, so that quotes may enclose nothing.
+    """
+    value = rows_within_quotes(text, style.delimiter, delimiters_of_row(text, style.delimiter))
+    if value is None:
+        return None
+    if style.delimiter == "\t":
+        raise Undecided
+    line = 0 if lines is None else lines + 1 + text.count(b"\n", 0, value[0])
+    return line, text.count(b"\n", *value)
+
+
+def note_rows(source: Source, found: Guess) -> None:
+    """Notes the quoted value whose lines look like rows, if the first pass found one."""
+    if found.rows_in_value is not None:
+        line, lines = found.rows_in_value
+        csv_quotes.note_rows(source, line or None, lines)
 
 
 def tables(
@@ -260,7 +262,7 @@ class _Column:
     def __init__(self) -> None:
         self.types: set[Any] = set()
         self.text = False  # a block is text, whatever the others are
-        self.zeros = False  # kept as text for leading zeros, or in hexadecimal: so is the whole
+        self.zeros = False  # kept as text for leading zeros, a plus, or in hexadecimal: so is the whole
         self.digits = False  # kept as text, or made unsigned, for digits that a double loses
         self.beyond = False  # holds integers beyond those that doubles count
         self.negative = False  # holds integers below zero
@@ -270,7 +272,7 @@ class _Column:
         """Take a block's column; `signs` says that some column of the block may hold a zero with a sign, which no uint64 is."""
         import pyarrow as pa
 
-        if kept and pa.types.is_string(column.type) and csv_guesses.has_leading_zeros(column):
+        if kept and pa.types.is_string(column.type) and csv_guesses.holds_codes(column):
             self.zeros = True
         elif kept:
             self.digits = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import re
 from collections.abc import Callable
@@ -202,7 +203,10 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
     at = 0
     source.blank_lines = []
     with collector.paused():
-        for number, line in enumerate(data.split(b"\n")):
+        for number, whole in enumerate(
+            io.BytesIO(data)
+        ):  # not split: lines would need the memory of the text and more
+            line = whole.removesuffix(b"\n")
             if line.strip():
                 try:
                     values.append(loads(line))
@@ -214,7 +218,7 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
                         raise _line_fault(source, data, at, line, error) from None
             else:
                 source.blank_lines.append(number)
-            at += len(line) + 1
+            at += len(whole)
     source.plain = plain
     return values
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 
-from tare.datasets import recognise
+from tare.datasets import encoding_hints, recognise
 from tare.datasets.source import Source
 from tare.errors import Malformed, UsageError
 
-__all__ = ["invalid_utf8", "to_utf8"]
+__all__ = ["invalid_utf8", "to_utf8", "utf8_steps"]
 
 _STEP_BYTES = 4 << 20
 
@@ -58,7 +59,10 @@ def to_utf8(source: Source, data: bytes, encoding: str | None, *, final: bool = 
         wrong = invalid_utf8(data, final=final)
         if wrong is not None:
             raise source.error(
-                Malformed, f"byte 0x{data[wrong]:02x} is not UTF-8", offset=wrong, advice=_advice(data, wrong)
+                Malformed,
+                f"byte 0x{data[wrong]:02x} is not UTF-8",
+                offset=wrong,
+                advice=encoding_hints.advice(data, wrong),
             )
         return data[3:] if data.startswith(codecs.BOM_UTF8) else data
     try:
@@ -71,6 +75,27 @@ def to_utf8(source: Source, data: bytes, encoding: str | None, *, final: bool = 
             offset=at,
             advice="Name another --encoding, or convert it to UTF-8.",
         ) from None
+
+
+def utf8_steps(source: Source) -> Iterator[bytes]:
+    """Returns the text of a source in pieces, in UTF-8 if its byte order mark says another encoding.
+
+    Raises:
+        Malformed: A byte that is not in that encoding.
+    """
+    marked = recognise.encoding_of(source.head)
+    if marked in (None, "utf-8-sig"):
+        yield from source.steps()
+        return
+    decoder = codecs.getincrementaldecoder(marked)("strict")
+    try:
+        for step in source.steps():
+            yield decoder.decode(step).encode()
+        decoder.decode(b"", final=True)
+    except UnicodeError as error:
+        raise source.error(
+            Malformed, f"it is not {marked}, as its byte order mark says", advice="Fetch it again."
+        ) from error
 
 
 def codecs_name(encoding: str) -> str:
@@ -93,20 +118,3 @@ def codecs_name(encoding: str) -> str:
             f"{encoding[:40]!a} is no encoding of text; usual ones are utf-8, latin1, cp1252, utf-16."
         )
     return info.name
-
-
-def _advice(data: bytes, wrong: int) -> str:
-    """A file that is UTF-8 in other places is mixed; any other is most likely latin1."""
-    line = data.count(b"\n", 0, wrong) + 1
-    before = data[:wrong]
-    valid_elsewhere = not before.isascii()
-    if not valid_elsewhere:
-        rest = data[wrong + 1 : wrong + 1 + _STEP_BYTES]
-        valid_elsewhere = any(0xC3 <= byte <= 0xF4 for byte in rest) and _has_utf8(rest)
-    if valid_elsewhere:
-        return f"Line {line:,} mixes encodings: other parts are UTF-8. Repair that line, or read it all with --encoding latin1."
-    return f"Line {line:,} may be latin1 (Western European): read it with --encoding latin1, or convert the file to UTF-8."
-
-
-def _has_utf8(data: bytes) -> bool:
-    return data.decode("utf-8", "replace").replace("\ufffd", "").isascii() is False

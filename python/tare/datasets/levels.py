@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.categories import same_levels
 from tare.errors import EncodeError
+from tare.frames import with_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,10 +39,8 @@ def levels_of_part(data: pa.Table, mask: np.ndarray[Any, Any]) -> pa.Table:
     """
     import pyarrow as pa
 
-    for at, field in enumerate(data.schema):
-        if pa.types.is_dictionary(field.type):
-            data = data.set_column(at, field, _pruned(data.column(at), mask))
-    return data
+    found = [(at, field) for at, field in enumerate(data.schema) if pa.types.is_dictionary(field.type)]
+    return with_columns(data, {at: (field, _pruned(data.column(at), mask)) for at, field in found})
 
 
 def used_levels(data: pa.Table) -> pa.Table:
@@ -61,10 +60,10 @@ def used_levels(data: pa.Table) -> pa.Table:
     import pyarrow as pa
 
     every = np.ones(data.num_rows, bool)
-    for at, field in enumerate(data.schema):
-        if pa.types.is_dictionary(field.type):
-            data = data.set_column(at, field, _pruned(data.column(at), every, unused=False))
-    return data
+    found = [(at, field) for at, field in enumerate(data.schema) if pa.types.is_dictionary(field.type)]
+    return with_columns(
+        data, {at: (field, _pruned(data.column(at), every, unused=False)) for at, field in found}
+    )
 
 
 def _pruned(column: Any, mask: np.ndarray[Any, Any], *, unused: bool = True) -> Any:

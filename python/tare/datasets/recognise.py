@@ -6,6 +6,7 @@ looks like; others only by the table here, so that a message can name them.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import re
 from collections.abc import Iterator
@@ -15,7 +16,19 @@ from dataclasses import dataclass
 from tare import formats
 from tare.datasets.csv_comments import skipped_part
 
-__all__ = ["Known", "foreign", "format_option", "is_text", "looks_like", "option_named", "tell"]
+__all__ = [
+    "Known",
+    "as_utf8",
+    "control_in",
+    "encoding_of",
+    "foreign",
+    "format_option",
+    "has_rows",
+    "is_text",
+    "looks_like",
+    "option_named",
+    "tell",
+]
 
 _OPTION: ContextVar[str] = ContextVar("format_option", default="--format")
 
@@ -163,6 +176,32 @@ def encoding_of(head: bytes) -> str | None:
     return next((name for bom, name in _BOMS if head.startswith(bom)), None)
 
 
+def control_in(head: bytes) -> int | None:
+    r"""Returns where the first control character is that no text has; None without one.
+
+    >>> control_in(b"a,b\n\x00"), control_in(b"a,b\n")
+    (4, None)
+    """
+    found = _CONTROL.search(head)
+    return None if found is None else found.start()
+
+
+def as_utf8(head: bytes, encoding: str | None) -> bytes:
+    """Returns the first bytes in UTF-8, of a text in another encoding; the same bytes if they are in no such.
+
+    Args:
+        head: The first bytes of the file, decompressed.
+        encoding: What the user says they are; None for what a byte order mark says.
+    """
+    name = encoding or encoding_of(head)
+    if name in (None, "utf-8-sig") or looks_like(head) is not None:
+        return head
+    try:
+        return codecs.getincrementaldecoder(name)("strict").decode(head).encode()
+    except (LookupError, ValueError, AttributeError):  # it is named where the text is read
+        return head
+
+
 def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
     r"""Decide between what the bytes look like and what the name says.
 
@@ -223,7 +262,18 @@ def _fits(head: bytes, named: str) -> bool:
             b"N",
             b"I",
         )
-    return is_text(head) if format.text else True
+    return is_text(head) or _is_utf8(head) if format.text else True
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Whether the bytes are UTF-8 without NUL: then other control characters are part of a text."""
+    if b"\0" in head:
+        return False
+    try:
+        codecs.utf_8_decode(head, "strict", False)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _text_without_marks(head: bytes) -> str | None:
@@ -244,6 +294,15 @@ def _text_without_marks(head: bytes) -> str | None:
         return "yaml"
     skipped = skipped_part(head)
     return _text_without_marks(head[len(skipped) :]) if skipped else None
+
+
+def has_rows(head: bytes) -> bool:
+    r"""Returns whether the first lines have the same number of delimiters.
+
+    >>> has_rows(b"<html>,b\n1,2\n"), has_rows(b"<html>\n<body>\n")
+    (True, False)
+    """
+    return _text_without_marks(head) == "csv"
 
 
 def _is_one_value(line: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import stat
@@ -10,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from tare import compress, formats
-from tare.datasets import recognise
-from tare.datasets.csv_comments import skipped_part
-from tare.datasets.csv_dialect import dialect
+from tare.datasets import draining, encoding_hints, recognise
+from tare.datasets.csv_comments import separator_named, skipped_part
+from tare.datasets.csv_dialect import delimiter_of_ending, dialect
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.unchanged import Identity, identity
 
@@ -27,6 +28,7 @@ HEAD_BYTES = 64 << 10
 _STEP_BYTES = 4 << 20
 _BOUND = "Give a bound (max_bytes) to open the part that fits."
 _STDIN = "standard input"
+_LINES, _TEXTS = ("csv", "ndjson"), ("csv", "ndjson", "json", "yaml")
 _LAYERS = 3  # compressors in compressors: more is no honest file
 _NEARLY = 0.999  # decompressors read ahead: a part may seem to be the whole
 _E = TypeVar("_E", bound=TareError)
@@ -49,8 +51,10 @@ class Source:
         done: Stored bytes read so far by `steps`, or by a reader that goes batch by batch.
         identity: Which version of the file it is, of a regular one that was given by its path.
         others: Versions that were found under the path when it was opened again.
-        skipped: Comment lines before a CSV's header: what is opened and read begins behind them.
-        tabs: Whether the user called it TSV, whatever its name ends in.
+        above: The lines above a CSV's header that are no rows, as comments are, in UTF-8.
+        skipped: Their bytes in a text in UTF-8: what is opened and read begins behind them. Of others they are left
+            out where the text is decoded.
+        said: The delimiter that the user says stands between fields, or its first line: that of its name by default.
         plain: Whether its value was read as JSON that carries it exactly, so that nothing of it need be checked.
         reader: The codec that reads it, if the user named one of several.
         counted: What columns made of the objects of NDJSON that were read batch by batch.
@@ -69,8 +73,9 @@ class Source:
     done: int = 0
     identity: Identity | None = None
     others: list[Identity | None] = field(default_factory=list)
+    above: bytes = b""
     skipped: bytes = b""
-    tabs: bool = False
+    said: str = ""
     plain: bool = False
     reader: Codec | None = None
     counted: list[tuple[str, str, str, int]] = field(default_factory=list)
@@ -131,7 +136,7 @@ class Source:
     def _read_all(self, plain: BinaryIO) -> bytes:
         """Everything, unless it grows beyond the memory: small compressed files may stand for endless ones."""
         most = (free_memory() or 1 << 40) // 2
-        data = plain.read(most)
+        data = draining.take(plain, most)
         if len(data) == most and plain.read(1):
             raise self.error(
                 Limit, f"it decompresses to more than {most:,} bytes, half of the free memory", advice=_BOUND
@@ -153,14 +158,14 @@ class Source:
         return os.path.splitext(self.name)[1].lower()
 
     @property
-    def ending(self) -> str:
-        """Ending of the name without those of compressors: ``.tsv`` of ``a.tsv.gz``, and of what the user called TSV."""
-        return ".tsv" if self.tabs else os.path.splitext(_uncompressed(self.name))[1]
+    def delimiter(self) -> str:
+        """The delimiter that the user, the first line or the name stands for, as of ``a.tsv.gz``; empty without one."""
+        return self.said or delimiter_of_ending(os.path.splitext(_uncompressed(self.name))[1])
 
     @property
     def title(self) -> str:
         """Name of the format for people: TSV of a CSV with tabs between its fields."""
-        if self.format == "csv" and dialect(self.head, self.ending).delimiter == "\t":
+        if self.format == "csv" and dialect(self.head, self.delimiter).delimiter == "\t":
             return "TSV"
         return formats.get(self.format).title
 
@@ -232,6 +237,8 @@ def find(
     name: str | None = None,
     max_bytes: int | None = None,
     known_only: bool = True,
+    encoding: str | None = None,
+    look_bytes: int | None = None,
 ) -> Source:
     """Make a source of a path, ``-`` for standard input, a binary file object, or bytes, and tell its format.
 
@@ -242,6 +249,8 @@ def find(
         name: What to call it in messages and tables.
         max_bytes: How much to take from what is not a file on disk.
         known_only: Refuse what Tare cannot read; otherwise `Source.format` is empty for it.
+        encoding: The text's encoding if the user names it: its format is told by what it holds.
+        look_bytes: How much to take of a text that is not a file on disk, for who only looks at it.
 
     Raises:
         FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
@@ -250,23 +259,31 @@ def find(
     """
     if isinstance(x, Source):
         return x
-    source = _stored(x, name, max_bytes)
-    if format == "tsv":
-        format, source.tabs = "csv", True
-    if format is not None and (":" in format or "," in format):
-        source.reader = _reader(format)
-        format = source.reader.format_id
+    reader = _reader(format) if format is not None and (":" in format or "," in format) else None
+    format = format if reader is None else reader.format_id
+    format, said = ("csv", "\t") if format == "tsv" else (format, "")
     if format is not None:
         formats.get(format)
-    if source.size == 0 and not source.head:
-        source.format = format or _named(source.name) or ""
-        raise source.error(Truncated, "the file is empty (0 bytes)", offset=0, advice="Write it again.")
-    _unwrap(source)
-    source.format = format or ""
-    if format is None:
-        _tell(source, known_only=known_only)
+    with contextlib.ExitStack() as opened:
+        source, rest = _stored(x, name, opened)
+        source.said, source.reader = said, reader
+        if not source.head:
+            source.format = format or _named(source.name) or ""
+            raise source.error(Truncated, "the file is empty (0 bytes)", offset=0, advice="Write it again.")
+        if rest is not None and compress.sniff(source.head) is not None:
+            _drain(source, rest, max_bytes)  # what it holds may begin behind the head
+            rest = None
+        _unwrap(source)
+        source.format = format or ""
+        if format is None:
+            _tell(source, encoding, known_only=known_only)
+        if rest is not None:  # by its head it is something that is read
+            part = look_bytes if source.format in _TEXTS or not source.format else None
+            _drain(source, rest, part if max_bytes is None else max_bytes, lines=source.format in _LINES)
     if source.format == "csv":
-        source.skipped = skipped_part(source.head, source.ending)
+        source.above = skipped_part(recognise.as_utf8(source.head, encoding), source.delimiter)
+        source.skipped = source.above if source.head.startswith(source.above) else b""
+        source.said = source.said or separator_named(source.above)
         source.head = source.head[len(source.skipped) :]
     return source
 
@@ -304,26 +321,25 @@ def printable(text: str, limit: int = 80) -> str:
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
 
 
-def _stored(x: Any, name: str | None, max_bytes: int | None) -> Source:
+def _stored(x: Any, name: str | None, opened: contextlib.ExitStack) -> tuple[Source, Any]:
+    """The source; and, of what can be read once only, the file that gives what is behind the head."""
     if isinstance(x, bytes | bytearray | memoryview):
         data = bytes(x)
-        return Source(name or "bytes", data=data, size=len(data), head=data[:HEAD_BYTES])
+        return Source(name or "bytes", data=data, size=len(data), head=data[:HEAD_BYTES]), None
     if isinstance(x, str) and x == "-":
         import sys
 
-        return _drained(sys.stdin.buffer, name or _STDIN, max_bytes)
+        return _begun(sys.stdin.buffer, name or _STDIN)
     if hasattr(x, "read"):
         known = getattr(x, "name", None)
-        return _drained(
-            x, name or (os.path.basename(known) if isinstance(known, str) else "file object"), max_bytes
-        )
+        return _begun(x, name or (os.path.basename(known) if isinstance(known, str) else "file object"))
     path = os.fspath(x)
     if isinstance(path, bytes):
         path = os.fsdecode(path)
-    return _file(path, name, max_bytes)
+    return _file(path, name, opened)
 
 
-def _file(path: str, name: str | None, max_bytes: int | None) -> Source:
+def _file(path: str, name: str | None, opened: contextlib.ExitStack) -> tuple[Source, Any]:
     shown = name or os.path.basename(path.rstrip("/")) or path
     try:
         kind = os.stat(path)
@@ -335,15 +351,21 @@ def _file(path: str, name: str | None, max_bytes: int | None) -> Source:
     if stat.S_ISDIR(kind.st_mode):
         raise IsADirectoryError(f"{printable(path)}: is a directory. Name one file in it.")
     if not stat.S_ISREG(kind.st_mode):
-        with open(path, "rb") as file:  # a pipe, such as the shell's <(...)
-            return _drained(file, shown, max_bytes)
+        pipe = opened.enter_context(open(path, "rb"))  # such as the shell's <(...)
+        source, rest = _begun(pipe, shown)
+        if source.head and stat.S_ISCHR(kind.st_mode) and not pipe.isatty():
+            raise UsageError(
+                f"{printable(path)}: is a device, whose bytes may have no end. Name a file, or pipe a part of it: "
+                f"head -c 1000000 {printable(path)}"
+            )
+        return source, rest
     try:
         with open(path, "rb") as file:
             kind = os.fstat(file.fileno())  # of the file that the head is from
             head = file.read(HEAD_BYTES)
     except PermissionError:
         raise PermissionError(f"{printable(path)}: may not be read by this user. Check its mode.") from None
-    return Source(shown, path=path, size=kind.st_size, head=head, identity=identity(kind))
+    return Source(shown, path=path, size=kind.st_size, head=head, identity=identity(kind)), None
 
 
 def _missing(path: str) -> str:
@@ -358,20 +380,34 @@ def _missing(path: str) -> str:
     return f"{printable(path)}: no such file.{hint}"
 
 
-def _drained(file: Any, name: str, max_bytes: int | None) -> Source:
-    most = max_bytes if max_bytes is not None else (free_memory() or 1 << 40) // 2
-    data = file.read(most + 1)
-    if isinstance(data, str):
-        raise UsageError(f"{printable(name)}: the file object gives text; open it in binary mode ('rb').")
-    data = bytes(data or b"")
-    while len(data) <= most and (more := file.read(most + 1 - len(data))):  # pipes give what they have
-        data += more
-    source = Source(name, data=data[:most], size=len(data), head=data[:HEAD_BYTES], cut=len(data) > most)
-    if source.cut and max_bytes is None:
+def _begun(file: Any, name: str) -> tuple[Source, Any]:
+    try:
+        head = draining.take(file, HEAD_BYTES)
+    except TypeError:
+        raise UsageError(
+            f"{printable(name)}: the file object gives text; open it in binary mode ('rb')."
+        ) from None
+    return Source(name, data=head, size=len(head), head=head), file
+
+
+def _drain(source: Source, file: Any, part: int | None, *, lines: bool = False) -> None:
+    """Take what a file gives behind the head: a part of it, or all that fits in half of the free memory."""
+    most = part if part is not None else (free_memory() or 1 << 40) // 2
+    longest = draining.LONGEST_LINE_BYTES if lines and part is None else None
+    try:
+        data = draining.take(file, most + 1, head=source.data or b"", longest_line=longest)
+    except draining.LineTooLong as error:
+        raise source.error(
+            Limit,
+            f"a line is longer than {longest:,} bytes",
+            offset=error.start,
+            advice=f"Say what it is{_said(source)} if it has no lines.",
+        ) from None
+    source.data, source.size, source.cut = data[:most], len(data), len(data) > most
+    if source.cut and part is None:
         raise source.error(
             Limit, f"it gives more than {most:,} bytes, half of the free memory", advice=_BOUND
         )
-    return source
 
 
 def _unwrap(source: Source) -> None:
@@ -402,10 +438,13 @@ def _some(plain: BinaryIO) -> bytes:
     return got
 
 
-def _tell(source: Source, *, known_only: bool) -> None:
+def _tell(source: Source, encoding: str | None, *, known_only: bool) -> None:
     named = _named(source.name)
-    found, note = recognise.tell(source.head, named)
-    known = recognise.foreign(source.head)
+    head = recognise.as_utf8(source.head, encoding)
+    found, note = recognise.tell(head, named)
+    known = recognise.foreign(head)
+    if known is not None and found == named == "csv" and recognise.has_rows(head):
+        known = None  # `<html>` may be a name of a column
     if not known_only and (found is None or (known is not None and formats.get(found).text)):
         source.format = ""
         return
@@ -419,6 +458,8 @@ def _tell(source: Source, *, known_only: bool) -> None:
     if found is None:
         source.format = named or ""
         first = " ".join(f"{byte:02x}" for byte in source.head[:8])
+        if named is not None and (fault := _no_text(source, named)) is not None:
+            raise fault
         if named is not None:
             raise source.error(
                 Malformed,
@@ -435,6 +476,28 @@ def _tell(source: Source, *, known_only: bool) -> None:
     source.format = found
     if note:
         source.notes.append(note)
+
+
+def _no_text(source: Source, named: str) -> Malformed | None:
+    """The error of a file that is named as a text and holds a character that none does; None without one."""
+    at = recognise.control_in(source.head)
+    if not formats.get(named).text or at is None:
+        return None
+    if two := encoding_hints.without_mark(source.head):
+        what = f"named as {named}, but half of its bytes are NUL"
+        return source.error(
+            Malformed, what, offset=at, advice=f"It may be {two}: read it with --encoding {two}."
+        )
+    byte = source.head[at]
+    name = "NUL, byte 0x00" if byte == 0 else f"the control character 0x{byte:02x}"
+    return source.error(
+        Malformed,
+        f"named as {named}, but it holds {name}, as no text does",
+        offset=at,
+        advice=f"Fetch it again, or, if that is part of a value, read it{_said(source)} {named}."
+        if source.path or source.name == _STDIN
+        else f"Fetch it again, or, if that is part of a value, read it with format={named!r}.",
+    )
 
 
 def _said(source: Source) -> str:

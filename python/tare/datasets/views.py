@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tare.errors import Unsupported
+from tare.frames import with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +27,7 @@ def without_views(table: pa.Table) -> pa.Table:
     """
     import pyarrow as pa
 
+    changed = {}
     for at, field in enumerate(table.schema):
         if _has_views(field.type):
             large = _plain_type(field.type, large=True)
@@ -35,8 +37,8 @@ def without_views(table: pa.Table) -> pa.Table:
                 chunks = [_plain(chunk, wanted) for chunk in chunks]
             except pa.ArrowInvalid:  # offsets of 32 bits do not lead so far
                 wanted = large
-            table = table.set_column(at, field.with_type(wanted), pa.chunked_array(chunks, wanted))
-    return table
+            changed[at] = field.with_type(wanted), pa.chunked_array(chunks, wanted)
+    return with_columns(table, changed)
 
 
 def plain_batches(
@@ -50,12 +52,14 @@ def plain_batches(
     Raises:
         Unsupported: From the iterator: a single row has more.
     """
-    plain = schema
-    for at, field in enumerate(schema):
-        if _has_views(field.type):
-            plain = plain.set(at, field.with_type(_plain_type(field.type)))
-    if plain is schema:
+    import pyarrow as pa
+
+    if not any(map(_has_views, schema.types)):
         return schema, batches
+    fields = [
+        field.with_type(_plain_type(field.type)) if _has_views(field.type) else field for field in schema
+    ]
+    plain = pa.schema(fields, cast("Any", schema.metadata))
     return plain, (part for batch in batches for part in _parts(batch, plain))
 
 

@@ -9,7 +9,9 @@ from typing import Any, cast
 from tare.datasets.recognise import format_option
 from tare.datasets.source import printable
 
-__all__ = ["Readings", "loader", "note_dropped"]
+__all__ = ["READ_BY", "Readings", "loader", "note_dropped"]
+
+READ_BY = "read by YAML 1.1"  # how the note begins
 
 _MOST_TOLD = 5
 _CORE_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")  # of the core schema, YAML 1.2.2, 10.3.2
@@ -40,7 +42,7 @@ class Readings:
             return ""
         more = f" and {self.count - _MOST_TOLD:,} more" if self.count > _MOST_TOLD else ""
         return (
-            f"read by YAML 1.1: {', '.join(self.first)}{more}; quote what is meant as text, or say "
+            f"{READ_BY}: {', '.join(self.first)}{more}; quote what is meant as text, or say "
             f"{format_option()} yaml:ruamel, which reads it by YAML 1.2"
         )
 

@@ -135,6 +135,8 @@ class Library(Installable):
             part where it can, so that they never lie in memory whole; None if they are made whole.
         append: ``append(obj, **options) -> Buffer`` gives bytes that, written behind what ``encode`` made of
             rows or list items, make ``decode`` give all of them; None if it cannot, or would rewrite the file.
+        join: ``join(parts, **options) -> Buffer`` makes of what ``encode`` wrote of slices of a table's rows the very
+            bytes that it writes of all of them; None if it cannot.
         subset: ``subset(data, columns, **options)`` reads some columns of a table only.
         rows: ``rows(data, start, count, **options)`` reads a run of rows of a table only.
         path: ``path(data, steps, **options)`` reads one property of a document only; steps are the
@@ -179,6 +181,7 @@ class Library(Installable):
     stream: Stream | None = None
     write: Callable[..., None] | None = None
     append: Callable[..., Buffer] | None = None
+    join: Callable[..., Buffer] | None = None
     subset: Callable[..., Any] | None = None
     rows: Callable[..., Any] | None = None
     path: Callable[..., Any] | None = None

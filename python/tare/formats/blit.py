@@ -160,7 +160,7 @@ def _collection(data: Buffer) -> Iterator[blit.Collection]:
         path = os.path.join(folder, "x.blits")
         with open(path, "wb") as file:
             file.write(data)
-        with blit.open_collection(path) as collection:
+        with blit.open_collection(path, mmap=False) as collection:
             yield collection
 
 

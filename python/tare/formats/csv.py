@@ -47,6 +47,17 @@ def _not_empty(data: Buffer) -> Buffer:
     return data
 
 
+def _need_names(table: Any) -> None:
+    """Refuse a table without columns: its text would be none that is read as one."""
+    if isinstance(table, dict):
+        columns = len(table)
+    else:
+        need_columns(table)
+        columns = table.shape[1]
+    if not columns:
+        raise ValueError("the table has no columns, and a CSV begins with their names")
+
+
 def _headless(encode: Callable[..., Buffer], empty: Callable[[Any], Any]) -> Callable[..., Buffer]:
     """Rows without the header: what ``encode`` writes behind what it writes of none of them."""
 
@@ -60,6 +71,7 @@ def _headless(encode: Callable[..., Buffer], empty: Callable[[Any], Any]) -> Cal
 
 
 def _encode_stdlib(obj: dict[str, list[Any]], *, delimiter: str) -> bytes:
+    _need_names(obj)
     file = StringIO(newline="")
     _write_rows(file, [tuple(obj)], delimiter)
     _write_rows(file, zip(*obj.values(), strict=True), delimiter, one=len(obj) == 1)
@@ -159,7 +171,7 @@ def _join_stdlib(parts: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
 
 
 def _encode_pandas(obj: pd.DataFrame, *, delimiter: str, engine: str) -> bytes:
-    need_columns(obj)
+    _need_names(obj)
     return _text_pandas(obj, delimiter, header=True).encode()
 
 
@@ -280,7 +292,7 @@ def _parse_options(delimiter: str, newlines: bool, *, one: bool) -> pa_csv.Parse
 def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) -> None:
     from pyarrow import csv
 
-    need_columns(obj)
+    _need_names(obj)
     csv.write_csv(obj, file, csv.WriteOptions(delimiter=_CHARACTERS[delimiter]))
 
 
@@ -296,6 +308,7 @@ def _read_pyarrow(file: BinaryIO, *, delimiter: str, newlines: bool) -> Iterator
 
 
 def _encode_polars(obj: pl.DataFrame, *, dates: bool, delimiter: str, infer_rows: int) -> bytes:
+    _need_names(obj)
     file = BytesIO()
     obj.write_csv(file, separator=_CHARACTERS[delimiter])
     return file.getvalue()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["copy_query", "copy_to", "library", "query", "quote"]
+__all__ = ["copy_query", "copy_to", "library", "queries", "query", "quote"]
 
 
 @lru_cache(maxsize=1)
@@ -65,6 +65,24 @@ def query(data: Buffer, sql: str) -> pa.Table:
         file.flush()
         table: pa.Table = connection().cursor().sql(sql.replace("{path}", f"'{path}'")).to_arrow_table()
         return table
+
+
+def queries(data: Buffer | str, *sql: str) -> list[pa.Table]:
+    """Run queries over encoded bytes or over the file at a path; see `query`."""
+    if not isinstance(data, str):
+        with _file() as (path, file):
+            file.write(data)
+            file.flush()
+            return _all(path, sql)
+    if not hasattr(os, "memfd_create"):
+        return _all(data.replace("'", "''"), sql)
+    with open(data, "rb") as file:  # by its number: DuckDB would take some characters of a name for a pattern
+        return _all(f"/proc/self/fd/{file.fileno()}", sql)
+
+
+def _all(path: str, sql: Iterable[str]) -> list[pa.Table]:
+    cursor = connection().cursor()
+    return [cursor.sql(one.replace("{path}", f"'{path}'")).to_arrow_table() for one in sql]
 
 
 def quote(names: list[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json as stdlib_json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -159,6 +159,17 @@ def _bound_simplejson(**options: Any) -> Callable[[Buffer], Any]:
     return lambda data: simplejson.loads(_text(data))
 
 
+def _join(parts: Iterable[Buffer], *, compact: bool = True, **options: Any) -> Buffer:
+    """One array of several; behind its commas stands a space unless it is compact."""
+    out = bytearray(b"[")
+    for part in parts:  # added at once: what a library returns may lie in a larger piece of memory
+        if len(out) > 1:
+            out += b"," if compact else b", "
+        out += memoryview(part)[1:-1]
+    out += b"]"
+    return out
+
+
 def _text(data: Buffer) -> str:
     """Text of UTF-8 bytes; unlike ``json.loads(bytes)`` it guesses no other encoding."""
     return str(data, "utf-8")
@@ -192,6 +203,7 @@ FORMAT = Format(
             name="stdlib",
             native=NATIVE,
             **bound(_bind_stdlib, _bound_stdlib),
+            join=_join,
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants=ROWS_AS_TEXT,
             notes=(
@@ -202,6 +214,7 @@ FORMAT = Format(
             name="orjson",
             native=NATIVE,
             **bound(_bind_orjson, _bound_orjson),
+            join=_join,
             modules=("orjson",),
             distribution="orjson",
             options={
@@ -217,6 +230,7 @@ FORMAT = Format(
             name="msgspec",
             native=NATIVE,
             **bound(_bind_msgspec, _bound_msgspec),
+            join=_join,
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
@@ -227,6 +241,7 @@ FORMAT = Format(
             name="ujson",
             native=NATIVE,
             **bound(_bind_ujson, _bound_ujson),
+            join=_join,
             modules=("ujson",),
             distribution="ujson",
             extra="documents",
@@ -238,6 +253,7 @@ FORMAT = Format(
             name="rapidjson",
             native=NATIVE,
             **bound(_bind_rapidjson, _bound_rapidjson),
+            join=_join,
             modules=("rapidjson",),
             distribution="python-rapidjson",
             extra="documents",
@@ -248,6 +264,7 @@ FORMAT = Format(
             name="simdjson",
             native=NATIVE,
             **bound(_bind_stdlib, _bound_simdjson),
+            join=_join,
             modules=("simdjson",),
             distribution="pysimdjson",
             extra="documents",
@@ -261,6 +278,7 @@ FORMAT = Format(
             name="simplejson",
             native=NATIVE,
             **bound(_bind_simplejson, _bound_simplejson),
+            join=_join,
             modules=("simplejson",),
             distribution="simplejson",
             extra="documents",

@@ -8,7 +8,7 @@ one blank line, so that a file cut to nothing is not taken for it.
 from __future__ import annotations
 
 import json as stdlib_json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT"]
 
 _OPTIONS = {"default": DEFAULT}
+_LINES = 1024
 
 
 def _lines(data: Buffer) -> list[bytes]:
@@ -32,14 +33,26 @@ def _lines(data: Buffer) -> list[bytes]:
 def _encode_orjson(obj: Any, *, default: str) -> bytes:
     import orjson
 
-    dumps, convert = orjson.dumps, hook(default)
-    return b"\n".join([dumps(item, default=convert) for item in parts_of(obj)]) + b"\n"
+    dumps, convert, items = orjson.dumps, hook(default), parts_of(obj)
+    # Each line has a kilobyte of its own at first, and those that stay keep what lies between them: few may stay.
+    lines = [
+        b"\n".join([dumps(item, default=convert) for item in items[at : at + _LINES]])
+        for at in range(0, len(items), _LINES)
+    ]
+    return b"\n".join(lines) + b"\n"
 
 
 def _decode_orjson(data: Buffer, *, default: str) -> list[Any]:
     import orjson
 
     return list(map(orjson.loads, _lines(data)))
+
+
+def _join(parts: Iterable[Buffer], **options: Any) -> Buffer:
+    out = bytearray()
+    for part in parts:
+        out += part
+    return out
 
 
 def _encode_msgspec(obj: Any, *, default: str) -> bytes:
@@ -131,6 +144,7 @@ FORMAT = Format(
             native=NATIVE,
             encode=_encode_orjson,
             append=_encode_orjson,
+            join=_join,
             decode=_decode_orjson,
             modules=("orjson",),
             distribution="orjson",
@@ -144,6 +158,7 @@ FORMAT = Format(
             native=NATIVE,
             encode=_encode_msgspec,
             append=_encode_msgspec,
+            join=_join,
             decode=_decode_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
@@ -157,6 +172,7 @@ FORMAT = Format(
             native=NATIVE,
             encode=_encode_stdlib,
             append=_encode_stdlib,
+            join=_join,
             decode=_decode_stdlib,
             options=_OPTIONS,
             variants=DOCUMENTS_ONLY,

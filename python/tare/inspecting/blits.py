@@ -64,7 +64,7 @@ def _collection(data: bytes) -> Findings:
         path = os.path.join(folder, "x.blits")
         with open(path, "wb") as file:
             file.write(data)
-        with blit.open_collection(path) as collection:
+        with blit.open_collection(path, mmap=False) as collection:
             account = collection.account()
     details: dict[str, Any] = {
         "commits": account["commits"],

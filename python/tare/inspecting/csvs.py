@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tare.datasets import csvs, encodings
-from tare.datasets.csv_dialect import Dialect, dialect
+from tare.datasets import csvs
+from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source
+from tare.errors import Limit
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
@@ -16,14 +17,22 @@ _NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "pipe"}
 
 
 def look(source: Source, max_bytes: int) -> Findings:
-    """Read the first rows closely; rows beyond them are counted as lines or estimated."""
+    """Read the first rows closely; rows beyond them are counted as lines or estimated.
+
+    Raises:
+        Limit: Not one row ends among so many bytes.
+        TareError: As `csvs.parse`.
+    """
     data, share = source.read(min(_SAMPLE_BYTES, max_bytes))
-    data = encodings.to_utf8(source, data, None, final=share == 1.0)
-    if share < 1.0:
-        data = data[: csvs.last_row(data)] or data
-    style = dialect(data, source.ending)
+    data = csvs.text_of(source, data, None, final=share == 1.0)
     notes = len(source.notes)
-    table = csvs.parse(source, data)
+    style = csvs.settled(source, data, final=share == 1.0)
+    if share < 1.0:
+        whole = csvs.last_row(data, style)
+        if not whole:
+            raise source.error(Limit, f"its first line is longer than {len(data):,} bytes", offset=0)
+        data = data[:whole]
+    table = csvs.parse(source, data, style)
     findings = Findings(kind="table", notes=source.notes[notes:])
     scale = 1.0 if share == 1.0 else _plain_bytes(source, max_bytes) / len(data)
     findings.rows = round(table.num_rows * scale)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tare.datasets import documents, encodings, jsonscan, repeats
+from tare.datasets import documents, encodings, jsonscan, recognise, repeats
 from tare.datasets.source import Source
 from tare.errors import Malformed, TareError, Truncated
+from tare.formats.csv_rows import BOM
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
@@ -23,7 +24,7 @@ def look(source: Source, max_bytes: int) -> Findings:
     # Of a large plain file the rest is taken to be like its beginning.
     scale = source.size / found.length if lines.cut and not source.compressors else 1.0
     findings = Findings(kind="document", rows=round(lines.values * scale) if stream else None)
-    first = (source.head.lstrip() or b" ")[0]
+    first = (recognise.as_utf8(source.head, None).removeprefix(BOM).lstrip() or b" ")[0]
     findings.shape = {
         "depth": found.depth,
         "values": round(found.values * scale),
@@ -35,6 +36,9 @@ def look(source: Source, max_bytes: int) -> Findings:
         ("brackets, commas, colons", found.structure), ("white space", found.space),
     )  # fmt: skip
     findings.parts = [Part(what, round(size * scale)) for what, size in counts]
+    marked = recognise.encoding_of(source.head)
+    if marked not in (None, "utf-8-sig"):
+        findings.notes.append(f"its byte order mark says {marked}; the bytes are those of UTF-8")
     if lines.cut:
         what = "estimated from" if scale > 1 else "counted in"
         findings.notes.append(f"{what} the first {found.length:,} bytes")
@@ -83,7 +87,7 @@ class _Lines:
     def count(self, source: Source, max_bytes: int) -> Iterator[bytes]:
         seen = 0
         rest = b""
-        for step in source.steps():
+        for step in encodings.utf8_steps(source):
             part = step[: max_bytes - seen]
             lines = (rest + part).split(b"\n")
             rest = lines.pop()[:64]

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from tare import formats
-from tare.datasets import recognise
+from tare.datasets import encoding_hints, recognise
 from tare.datasets.source import Source, find
 from tare.errors import TareError
 from tare.inspecting.containers import describe
@@ -46,8 +46,10 @@ def inspect(
         UsageError: No such format.
         Truncated: It is empty.
     """
-    source = find(path, format=format, known_only=False)
+    source = find(path, format=format, known_only=False, look_bytes=max_bytes)
     found = Inspection(name=source.name, bytes=source.size, notes=list(source.notes))
+    if source.cut:
+        found.notes.append(f"it gives more than {max_bytes:,} bytes: the rest was not read")
     found.containers, found.plain_bytes = describe(source, max_bytes)
     if not source.format:
         return _recognised(source, found)
@@ -84,6 +86,8 @@ def _recognised(source: Source, found: Inspection) -> Inspection:
         return found
     found.title = "text of no known format" if recognise.is_text(source.head) else "unknown"
     found.details["first bytes"] = " ".join(f"{byte:02x}" for byte in source.head[:16])
+    if two := encoding_hints.without_mark(source.head):
+        found.notes.append(f"it may be text in {two} without a byte order mark")
     found.notes.append("cannot tell what it is; name a format with --format if you know it")
     return found
 

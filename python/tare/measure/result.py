@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.codec.route_ids import codec_part
+from tare.codec.titles import title_of
 from tare.errors import MissingLibrary, UsageError
 from tare.measure.cases import case_key
 from tare.measure.records.record import DERIVED_VERSION, MAX_BYTES, parse_record, write_record
@@ -114,8 +115,6 @@ class Result:
         self.record = record
 
     def __repr__(self) -> str:
-        from tare.codec.titles import title_of
-
         name = (self.record.get("dataset") or {}).get("name", "")
         found = self.recommend().detail or {}
         for_what = f" for {found['profile']}" if found.get("profile") else ""
@@ -344,7 +343,7 @@ class Result:
             medium: Only this medium; None for all.
 
         Returns:
-            Rows with ``codec, medium, size, status, reason, bytes, write_ns, read_ns, total_ns,
+            Rows with ``name`` for people, ``codec, medium, size, status, reason, bytes, write_ns, read_ns, total_ns,
             ratio, ratio_lo, ratio_hi, letters, peak_bytes, kept``; what was not measured is None.
         """
         figures = self.derived.get("cases") or {}
@@ -429,6 +428,7 @@ def _row(case: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
 
     shown = case["status"] not in _UNRANKED
     return {
+        "name": title_of(labels.get("codec", "")),
         "codec": labels.get("codec", ""),
         "medium": labels.get("medium", "memory"),
         "delivery": labels.get("delivery", "whole"),

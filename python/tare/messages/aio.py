@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from tare._tare import MessageDeadline, MessageSession
 from tare.errors import Truncated, UsageError
+from tare.messages.aio_accepting import Acceptor
 from tare.messages.aio_wires import PulledWire, Wire, WireProtocol
 from tare.messages.descriptors import open_channel, unix_address
 from tare.messages.ends import EndOfStream, Status
@@ -310,31 +311,20 @@ class AsyncServer:
     """A place that connections come to, for one event loop; made by `listen`.
 
     Args:
-        listener: What listens.
-        server: What asyncio made of it.
-        arrivals: Wires of those who may come in.
+        acceptor: What accepts.
         codec: Codec of every connection.
         options: The options, checked.
     """
 
-    def __init__(
-        self,
-        listener: SocketListener,
-        server: asyncio.Server,
-        arrivals: asyncio.Queue[WireProtocol],
-        codec: MessageCodec | None,
-        options: dict[str, Any],
-    ) -> None:
-        self._listener = listener
-        self._server = server
-        self._arrivals = arrivals
+    def __init__(self, acceptor: Acceptor, codec: MessageCodec | None, options: dict[str, Any]) -> None:
+        self._acceptor = acceptor
         self._codec = codec
         self._options = options
 
     @property
     def url(self) -> str:
         """Where it listens, with the port that was chosen."""
-        return self._listener.url
+        return self._acceptor.url
 
     async def accept(self, timeout: Timeout = ...) -> AsyncConnection:
         """The next connection. Who has not the right token, or no TLS, is closed and not given.
@@ -344,7 +334,7 @@ class AsyncServer:
         """
         seconds = self._options["timeout"] if timeout is ... else timeout
         async with _in_time(seconds, "accept a connection"):
-            wire = await self._arrivals.get()
+            wire = await self._acceptor.arrivals.get()
         return AsyncConnection(wire, self._codec, wire.peer or self.url, self._options)
 
     async def __aiter__(self) -> AsyncIterator[AsyncConnection]:
@@ -353,11 +343,7 @@ class AsyncServer:
 
     async def close(self) -> None:
         """Listen no more; connections that were accepted stay."""
-        self._server.close()
-        self._listener.close()
-        while not self._arrivals.empty():
-            self._arrivals.get_nowait().abort()
-        await asyncio.sleep(0)  # asyncio closes its sockets in the next turn
+        await self._acceptor.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -442,8 +428,6 @@ async def listen(
     Raises:
         TypeError, UsageError, Unsupported, OSError: As `tare.listen`.
     """
-    import socket
-
     url = url if isinstance(url, str) else f"file:{os.fspath(url)}"
     scheme, made, settings = prepared("listen", url, codec, framing=framing, timeout=timeout, given=options)
     if scheme not in ("tcp", "unix"):
@@ -452,20 +436,7 @@ async def listen(
         check_token(url, scheme, settings)
     context = server_context(settings["tls"]) if settings.get("tls") else None
     wire = wire_options(made, settings)
-    arrivals: asyncio.Queue[WireProtocol] = asyncio.Queue()
-    living: set[WireProtocol] = set()
-
-    def welcome() -> WireProtocol:
-        session = MessageSession(wire["wire"], wire | {"expected": settings["token"]})
-        return WireProtocol(session, settings, arrivals=arrivals, living=living)
-
-    # What listens knows about stale socket files and modes; asyncio accepts on its descriptor.
+    # What listens knows about stale socket files and modes; its descriptor is accepted from here.
     with naming(url):
         listener = SocketListener(url, wire, settings)
-    try:
-        sock = socket.socket(fileno=os.dup(listener.fileno()))
-        server = await asyncio.get_running_loop().create_server(welcome, sock=sock, ssl=context)
-    except BaseException:
-        listener.close()
-        raise
-    return AsyncServer(listener, server, arrivals, made, settings)
+    return AsyncServer(Acceptor(listener, context, wire, settings), made, settings)

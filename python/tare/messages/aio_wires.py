@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from tare.errors import TareError, UsageError
+from tare.messages.exact import show_token
 from tare.messages.urls import tcp_url
 
 if TYPE_CHECKING:
@@ -119,7 +120,6 @@ class WireProtocol(asyncio.BufferedProtocol):
         session: What cuts and joins its bytes.
         options: The options, checked.
         arrivals: Where to report once it may come in; None for a client.
-        living: All of a server's.
     """
 
     def __init__(
@@ -128,15 +128,18 @@ class WireProtocol(asyncio.BufferedProtocol):
         options: dict[str, Any],
         *,
         arrivals: asyncio.Queue[WireProtocol] | None = None,
-        living: set[WireProtocol] | None = None,
     ) -> None:
         self._session = session
         self._arrivals = arrivals
-        self._living = living
+        self._patience: float | None = options.get("handshake_timeout")
+        self._late: asyncio.TimerHandle | None = None
+        # Bytes that come before it is given.
+        self._awaited = 0
+        if arrivals is not None and options["speaks_first"]:
+            self._awaited = 1 + len(show_token(options["token"]) if options["token"] else b"")
         self._high: int = options["high"]
         self._low: int = options["low"]
         self._message_timeout: float | None = options["message_timeout"]
-        self._most: int = options.get("max_connections", 0)
         self._loop = asyncio.get_running_loop()
         self._place = _place_of(self._loop)
         self._transport: asyncio.Transport = cast("asyncio.Transport", None)
@@ -165,13 +168,12 @@ class WireProtocol(asyncio.BufferedProtocol):
                 import socket
 
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if self._living is not None:
-            if len(self._living) >= self._most:
-                self._transport.abort()
-                return
-            self._living.add(self)
-        self._watch()
+        if self._closed:  # its place was needed while it shook hands
+            self._transport.abort()
+            return
         self._arrive()
+        if self._arrivals is not None and self._patience is not None:
+            self._late = self._loop.call_later(self._patience, self._too_late)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where to read into."""
@@ -184,22 +186,23 @@ class WireProtocol(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         """The peer sends no more; this end may."""
         self._session.received_end()
+        self._awaited = 0
+        self._arrive()
         self._wake()
         return self._transport.get_extra_info("sslcontext") is None  # TLS has no half of a connection
 
     def connection_lost(self, error: Exception | None) -> None:
         """The socket is gone."""
         self._lost = True
-        if self._living is not None:
-            self._living.discard(self)
         if error is None:
             self._session.received_end()
         else:
             self._failed = error if isinstance(error, OSError) else ConnectionError(str(error))
             self._session.received_failure(self._failed.errno or 0)
-        if self._slow is not None:
-            self._slow.cancel()
-            self._slow = None
+        for timer in (self._slow, self._late):
+            if timer is not None:
+                timer.cancel()
+        self._slow = self._late = self._arrivals = None
         self._wake()
 
     def pause_writing(self) -> None:
@@ -214,6 +217,7 @@ class WireProtocol(asyncio.BufferedProtocol):
     def _took_in(self, data: memoryview) -> None:
         self._session.received(data)
         if self._arrivals is not None:
+            self._awaited -= len(data)
             self._arrive()
         if self._session.full and self._reading:
             self._reading = False
@@ -223,22 +227,28 @@ class WireProtocol(asyncio.BufferedProtocol):
         self._wake()
 
     def _arrive(self) -> None:
-        """Report to the server, once the token is the right one."""
+        """Report to the server, once the token is the right one, and what must come first came."""
         if self._arrivals is None:
             return
         try:
             trusted = self._session.trusted
         except TareError:  # whoever may not come in is told nothing
+            self._arrivals = None
             self._transport.abort()
             return
-        if trusted:
+        if trusted and self._awaited <= 0:
             self._arrivals.put_nowait(self)
             self._arrivals = None
 
+    def _too_late(self) -> None:
+        """Turn away who has not shown the token; who has may be silent while there are places."""
+        if self._arrivals is not None and not self._session.trusted:
+            self._transport.abort()
+
     def _watch(self) -> None:
-        """Allow each message, and the token, its time."""
+        """Allow each message its time."""
         at = self._session.position()[0]
-        waits = self._session.inside or self._arrivals is not None
+        waits = self._session.inside
         if self._slow is not None and (not waits or at != self._slow_at):
             self._slow.cancel()
             self._slow = None
@@ -248,10 +258,36 @@ class WireProtocol(asyncio.BufferedProtocol):
 
     def _too_slow(self) -> None:
         self._slow = None
-        self._failed = TimeoutError(f"a message took longer than message_timeout={self._message_timeout}")
+        self._break_off(TimeoutError(f"a message took longer than message_timeout={self._message_timeout}"))
+
+    def _break_off(self, error: OSError) -> None:
+        self._failed = error
         self._session.received_failure(0)
-        self._transport.abort()
+        if self._transport is not None:
+            self._transport.abort()
         self._wake()
+
+    # What its listener asks
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether it was not given to anybody yet."""
+        return self._arrivals is not None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its place is free."""
+        return self._lost or self._closed
+
+    def progress(self) -> tuple[int, int] | None:
+        """Bytes of whole messages either way; None if something came that nobody looked at yet."""
+        return None if self._session.ready else self._session.position()
+
+    def dismiss(self) -> None:
+        """End it, as it was idle while others waited for its place; whoever receives from it is told."""
+        self._arrivals = None
+        self._break_off(TimeoutError("was idle while others waited for its place"))
+        self._closed = self._closed or self._transport is None
 
     def _wake(self) -> None:
         for wake in self._wakes:
@@ -401,7 +437,7 @@ class WireProtocol(asyncio.BufferedProtocol):
     def abort(self) -> None:
         """Close at once."""
         self._closed = True
-        if not self._lost:
+        if not self._lost and self._transport is not None:
             self._transport.abort()
         self._wake()
 

@@ -283,6 +283,13 @@ class DescriptorChannel(PulledChannel):
             with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self._descriptor)) as sock:
                 sock.shutdown(socket.SHUT_WR)
 
+    def _shut(self) -> None:
+        sock = socket.socket(fileno=self._descriptor)  # not of a copy: there may be no descriptor left
+        try:
+            sock.shutdown(socket.SHUT_RDWR)
+        finally:
+            sock.detach()
+
     def _release(self) -> None:
         self._let_go()
         os.close(self._descriptor)

@@ -1,4 +1,4 @@
-"""Listeners: who comes shakes hands and shows its token before it is given to anybody."""
+"""Listeners: a peer shakes hands and shows its token before its connection is given to anybody."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from tare._tare import MessageDeadline, MessageSession
 from tare.errors import TareError, UsageError
 from tare.messages.descriptors import DescriptorChannel, unix_address
-from tare.messages.exact import token_missing
-from tare.messages.pulled import PulledChannel
+from tare.messages.exact import missing, token_missing
+from tare.messages.places import FULL_S, Places, is_passing
+from tare.messages.pulled import PulledChannel, poll_for
 from tare.messages.urls import host_and_port, tcp_url
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["SocketListener", "listening_socket"]
 
 _BACKLOG = 128
-_FULL_S = 0.05
 
 
 def listening_socket(url: str) -> tuple[socket.socket, str]:
@@ -67,7 +67,16 @@ def _remove_stale(path: str) -> None:
 
 
 class _Guest:
-    """Somebody who came, and has not shown yet that it may come in."""
+    """A peer that has not shown yet that it may come in.
+
+    Args:
+        sock: Its socket.
+        peer: Where it comes from.
+        session: What cuts and joins its bytes.
+        patience: Until when it must have shaken hands and shown its token.
+        secured: Whether it must speak TLS.
+        speaks_first: Whether it is given once it sent something.
+    """
 
     def __init__(
         self,
@@ -77,6 +86,7 @@ class _Guest:
         patience: MessageDeadline,
         *,
         secured: bool,
+        speaks_first: bool,
     ) -> None:
         self.sock = sock
         self.peer = peer
@@ -84,7 +94,26 @@ class _Guest:
         self.patience = patience
         self.secured = secured
         self.shaken = not secured
+        self.speaks_first = speaks_first
         self.events = select.POLLIN
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it was turned away."""
+        return self.sock.fileno() < 0
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it took too long to show who it is; once it has, it may be silent while there are places."""
+        return self.patience.over and not (self.shaken and self.session.trusted)
+
+    def progress(self) -> tuple[int, int]:
+        """No message has passed."""
+        return (0, 0)
+
+    def dismiss(self) -> None:
+        """Turn it away."""
+        self.sock.close()
 
     def step(self) -> bool:
         """Go on; True when it may come in.
@@ -101,19 +130,34 @@ class _Guest:
                 return False
             self.shaken, self.events = True, select.POLLIN
         while not self.session.trusted:
-            try:
-                # What follows the token belongs to whoever gets the connection.
-                data = self.sock.recv(token_missing(self.session))
-            except BlockingIOError:
+            # What follows the token belongs to the connection.
+            data = self._read(token_missing(self.session))
+            if data is None:
                 return False
-            except OSError as error:
-                if type(error).__name__ in ("SSLWantReadError", "SSLWantWriteError"):
-                    return False
-                raise
             if not data:
                 raise ConnectionAbortedError("gone before its token came")
             self.session.received(data)
-        return True
+        return not self.speaks_first or self._has_spoken()
+
+    def _has_spoken(self) -> bool:
+        """Whether something came, or the end; the first bytes that TLS carried are taken in, as it cannot peek."""
+        if not self.secured:
+            return self._read(1, socket.MSG_PEEK) is not None
+        data = self._read(missing(self.session))
+        if data:
+            self.session.received(data)
+        return data is not None
+
+    def _read(self, most: int, flags: int = 0) -> bytes | None:
+        """Read what is there; None if nothing is."""
+        try:
+            return self.sock.recv(most, flags)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            if type(error).__name__ in ("SSLWantReadError", "SSLWantWriteError"):
+                return None
+            raise
 
 
 class SocketListener:
@@ -139,7 +183,7 @@ class SocketListener:
         self._sock, self._url = listening_socket(url)
         self._sock.setblocking(False)
         self._guests: list[_Guest] = []
-        self._open: list[PulledChannel] = []
+        self._places = Places(options)
         self._turned_away = 0
         self._process = os.getpid()
         self._path = None
@@ -165,7 +209,7 @@ class SocketListener:
             guest = self._admitted()
             if guest is not None:
                 channel = self._channel(guest)
-                self._open.append(channel)
+                self._places.hand_on(guest, channel)
                 return channel, guest.peer
             if deadline.over:
                 raise TimeoutError(f"nobody came in time{self._others()}")
@@ -186,37 +230,57 @@ class SocketListener:
         """Descriptors of those who came and were not given yet."""
         return [guest.sock.fileno() for guest in self._guests]
 
+    def is_full(self) -> bool:
+        """Whether all places are taken, so that who comes waits; idle connections lose theirs then."""
+        if self._places.has_free():
+            return False
+        if poll_for(self._sock.fileno(), select.POLLIN, 0):
+            self._places.dismiss_idle()
+            self._forget_dismissed()
+        return not self._places.has_free()
+
+    def _forget_dismissed(self) -> None:
+        there = [guest for guest in self._guests if not guest.is_gone]
+        self._turned_away += len(self._guests) - len(there)
+        self._guests = there
+
     def ready(self, timeout: float | None) -> bool:
         """Whether somebody came."""
-        poller = select.poll()  # `select` takes no descriptor above 1,023
-        for sock in (self._sock, *(guest.sock for guest in self._guests)):
-            poller.register(sock.fileno(), select.POLLIN)
-        return len(poller.poll(None if timeout is None else -(-timeout * 1000 // 1))) > 0
+        deadline = MessageDeadline(timeout)
+        while True:
+            poller = select.poll()  # `select` takes no descriptor above 1,023
+            left = deadline.left()
+            if self.is_full():
+                left = FULL_S if left is None else min(FULL_S, left)
+            else:
+                poller.register(self._sock.fileno(), select.POLLIN)
+            for guest in self._guests:
+                poller.register(guest.sock.fileno(), guest.events)
+            if poller.poll(None if left is None else -(-left * 1000 // 1)):
+                return True
+            if deadline.over:
+                return False
 
     def _wait(self, left: float | None) -> None:
         poller = select.poll()
-        if self._full:
-            left = min(_FULL_S, left if left is not None else _FULL_S)
+        if self.is_full():
+            left = min(FULL_S, left if left is not None else FULL_S)
         else:
             poller.register(self._sock.fileno(), select.POLLIN)
         for guest in self._guests:
             poller.register(guest.sock.fileno(), guest.events)
             patience = guest.patience.left()
-            if patience is not None:
+            if patience:
                 left = patience if left is None else min(left, patience)
         poller.poll(None if left is None else -(-left * 1000 // 1))
 
-    @property
-    def _full(self) -> bool:
-        self._open = [channel for channel in self._open if not channel.closed]
-        most: int = self._options["max_connections"]
-        return len(self._open) + len(self._guests) >= most
-
     def _admitted(self) -> _Guest | None:
-        while not self._full:
+        while not self.is_full():
             try:
                 plain, address = self._sock.accept()
-            except (BlockingIOError, ConnectionAbortedError):
+            except OSError as error:
+                if not is_passing(error, self._places):
+                    raise
                 break
             self._welcome(plain, address)
         for guest in list(self._guests):
@@ -224,7 +288,7 @@ class SocketListener:
                 if guest.step():
                     self._guests.remove(guest)
                     return guest
-                if guest.patience.over:
+                if guest.is_late:
                     raise TimeoutError
             except (OSError, TareError):  # whoever may not come in is told nothing
                 self._guests.remove(guest)
@@ -234,7 +298,12 @@ class SocketListener:
 
     def _welcome(self, plain: socket.socket, address: Any) -> None:
         sock: socket.socket | ssl.SSLSocket = plain
+        host = address[0] if isinstance(address, tuple) else None
         peer = ""
+        if not self._places.admits(host):
+            self._turned_away += 1
+            plain.close()
+            return
         try:
             plain.setblocking(False)
             if isinstance(address, tuple):
@@ -247,9 +316,14 @@ class SocketListener:
         except OSError:
             plain.close()
             return
-        patience = MessageDeadline(self._options["message_timeout"])
+        patience = MessageDeadline(self._options["handshake_timeout"])
         session = MessageSession(self._wire["wire"], self._wire | {"expected": self._options.get("token")})
-        self._guests.append(_Guest(sock, peer, session, patience, secured=self._context is not None))
+        guest = _Guest(
+            sock, peer, session, patience,
+            secured=self._context is not None, speaks_first=self._options["speaks_first"],
+        )  # fmt: skip
+        self._guests.append(guest)
+        self._places.take(guest, host)
 
     def fileno(self) -> int:
         """The descriptor that connections come to."""

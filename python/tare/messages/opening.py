@@ -163,7 +163,9 @@ def wire_options(codec: MessageCodec | None, options: dict[str, Any]) -> dict[st
     framed = wire == "frame"
     says_hello = framed and codec is not None and options["hello"] and not options.get("atomic")
     hello = codec.id if says_hello and codec is not None and len(codec.id) <= _HELLO_BYTES else None
-    left_out = ("tls", "accept", "server_hostname", "framing", "compress_min")
+    left_out = (
+        "tls", "accept", "server_hostname", "framing", "compress_min", "max_per_peer", "handshake_timeout", "speaks_first",
+    )  # fmt: skip
     passed = {name: value for name, value in options.items() if name not in left_out}
     return passed | {
         "wire": wire,

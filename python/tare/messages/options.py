@@ -44,6 +44,9 @@ _ROWS: Mapping[str, _Row] = {
     "retry": (None, _SOCKETS | _FIFOS, None),
     "server_hostname": (None, _TCP, None),
     "max_connections": (1024, _SOCKETS, None),
+    "max_per_peer": (None, _TCP, None),
+    "handshake_timeout": (10.0, _SOCKETS, None),
+    "speaks_first": (False, _SOCKETS, None),
     "pipe_size": (None, _FIFOS, None),
     "keep": (False, _FIFOS, None),
     "atomic": (False, _FIFOS, None),
@@ -51,16 +54,16 @@ _ROWS: Mapping[str, _Row] = {
     "repair": (False, _FILES, None),
     "sync": (False, _FILES, None),
 }
-_LISTENERS_ONLY = frozenset({"max_connections"})
+_LISTENERS_ONLY = frozenset({"max_connections", "max_per_peer", "handshake_timeout", "speaks_first"})
 _CONNECTORS_ONLY = frozenset({"retry", "server_hostname"})
 _FLAGS = frozenset(
-    {"require_crc", "hello", "end", "keep", "atomic", "follow", "repair", "sync"}
+    {"require_crc", "hello", "end", "keep", "atomic", "follow", "repair", "sync", "speaks_first"}
 )  # fmt: skip
-_SECONDS = frozenset({"message_timeout", "retry"})
+_SECONDS = frozenset({"message_timeout", "handshake_timeout", "retry"})
 _COUNTS = frozenset(
     {
         "max_message", "max_depth", "max_ready", "read_size", "batch", "high", "low",
-        "compress_min", "max_connections", "pipe_size",
+        "compress_min", "max_connections", "max_per_peer", "pipe_size",
     }
 )  # fmt: skip
 _FOUR_GIB = 1 << 32

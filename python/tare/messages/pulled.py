@@ -105,6 +105,9 @@ class PulledChannel(ABC):
     def _number(self) -> int:
         """The descriptor."""
 
+    def _shut(self) -> None:  # noqa: B027 - only sockets have places
+        """Let nothing pass any more, so that whoever waits for it wakes."""
+
     def _synchronise(self) -> None:  # noqa: B027 - most have nothing to do here
         """Make what was written last, where that was asked for."""
 
@@ -357,6 +360,26 @@ class PulledChannel(ABC):
     def note_skipped(self, offset: int) -> None:
         """Count a line that did not decode and was passed over."""
         self._session.note_skipped(offset)
+
+    # What its listener asks
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its place is free."""
+        return self._closed
+
+    def progress(self) -> tuple[int, int] | None:
+        """Bytes of whole messages either way; None if something came that nobody looked at yet."""
+        if self._closed or poll_for(self._number(), select.POLLIN, 0):
+            return None
+        return self._session.position()
+
+    def dismiss(self) -> None:
+        """End it, as it was idle while others waited for its place; whoever receives from it is told."""
+        if not self._closed:
+            self._failed = TimeoutError("was idle while others waited for its place")
+            with contextlib.suppress(OSError):
+                self._shut()
 
     # What it knows
 

@@ -40,6 +40,10 @@ class Listener(Protocol):
         """Whether `accept` would not wait."""
         ...
 
+    def is_full(self) -> bool:
+        """Whether all places are taken, so that who comes waits."""
+        ...
+
     def fileno(self) -> int:
         """The descriptor that connections come to."""
         ...
@@ -98,6 +102,10 @@ class Server:
     def guests(self) -> list[int]:
         """For `tare.wait`: descriptors of those who shake hands still."""
         return self._listener.guests()
+
+    def is_full(self) -> bool:
+        """For `tare.wait`: whether who comes waits, so that the descriptor must not be asked."""
+        return self._listener.is_full()
 
     def fileno(self) -> int:
         """The descriptor that connections come to, to be waited for."""

@@ -35,6 +35,7 @@ class TlsChannel(PulledChannel):
         self._sock = sock
         self._turn = threading.Lock()  # one thread at a time may be inside OpenSSL
         self._reverse = False  # writing waits for something to read, or the other way round
+        self._more = sock.pending() > 0  # as behind a token that came in the same record
 
     def _read(self, place: memoryview) -> int | None:
         try:
@@ -106,6 +107,9 @@ class TlsChannel(PulledChannel):
             except OSError:
                 pass  # it is gone: reading will say so
         return False
+
+    def _shut(self) -> None:
+        socket.socket.shutdown(self._sock, socket.SHUT_RDWR)  # its own method would undo TLS first
 
     def _release(self) -> None:
         self._sock.close()

@@ -9,6 +9,7 @@ from typing import TypeVar
 from tare._tare import MessageDeadline, message_needing, message_poll
 from tare.errors import UsageError
 from tare.messages.connection import Connection
+from tare.messages.places import FULL_S
 from tare.messages.server import Server
 
 __all__ = ["wait"]
@@ -57,18 +58,23 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
     # Most say by themselves that they have nothing: the core looks at those, and the others are asked.
     quick = [end.quick for end in given]
     asked: list[tuple[int, int]] = []
+    servers: list[tuple[int, Server]] = []
+    others: list[tuple[int, Connection]] = []
     at_hand: set[int] = set()
     longest: float | None = None
     for index in message_needing(quick):
-        number, is_at_hand, is_file = given[index].watched()
-        asked.append((index, number))
+        end = given[index]
+        number, is_at_hand, is_file = end.watched()
+        if isinstance(end, Server):
+            servers.append((index, end))
+        else:
+            others.append((index, end))
+            asked.append((index, number))
         if is_at_hand:
             at_hand.add(index)
         if is_file:
             longest = _FILE_S
-    others = [(index, end) for index, _ in asked if isinstance(end := given[index], Connection)]
-    servers = [(index, end) for index, _ in asked if isinstance(end := given[index], Server)]
-    events = message_poll(quick, asked, 0)
+    events = message_poll(quick, asked + _coming(servers), 0)
     while True:
         # What was decrypted, or taken in before, is looked at whatever the descriptor says.
         look = sorted({*events, *at_hand})
@@ -78,14 +84,19 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
         at_hand = {
             index for index in look if not isinstance(given[index], Server) and given[index].watched()[1]
         }
-        # Who came and has not shown a token yet makes a server ready by what it sends, not by being there.
-        guests = [(index, guest) for index, end in servers for guest in end.guests()]
         # What the core does not look at by itself may have a message that takes too long, too.
         slow = [end.slow_left() for _, end in others]
-        lefts = [left for left in (deadline.left(), longest, *slow) if left is not None]
+        full = [FULL_S for _, end in servers if end.is_full()]
+        lefts = [left for left in (deadline.left(), longest, *slow, *full) if left is not None]
         if longest is not None:  # a file is always readable, and nothing may be there
             select.select([], [], [], min(lefts))
         if longest is not None or at_hand:
             lefts = [0.0]
-        events = message_poll(quick, asked + guests, min(lefts) if lefts else None)
+        events = message_poll(quick, asked + _coming(servers), min(lefts) if lefts else None)
         events += [index for index, end in others if end.slow_left() == 0]
+
+
+def _coming(servers: list[tuple[int, Server]]) -> list[tuple[int, int]]:
+    """Return what tells that somebody came: who shakes hands does it by what it sends, not by being there."""
+    found = [(index, end.fileno()) for index, end in servers if not end.is_full()]
+    return found + [(index, guest) for index, end in servers for guest in end.guests()]

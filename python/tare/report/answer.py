@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Any
 
+from tare.codec.codec import Codec
 from tare.codec.titles import titles_of
+from tare.errors import MissingLibrary, UsageError
 from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.negligible import line_change, no_matter
@@ -22,6 +26,7 @@ __all__ = [
     "call",
     "cells",
     "command",
+    "encoding_of",
     "kept_by",
     "lines_of",
     "mark_of",
@@ -30,6 +35,8 @@ __all__ = [
     "signed",
 ]
 
+# The user's own file, and its format written anew, differ by less than this share of the size without a word.
+_SAME_SIZE = 0.02
 # The name of data that came through a pipe.
 STANDARD_INPUT = "standard input"
 # As many codecs are drawn unless all are asked for.
@@ -96,8 +103,17 @@ def parts_of(found: Digest) -> list[str]:
         parts.append(f"{verdict_text.amount(size)}{f' as {format}' if format else ''}")
     elif number(data.get("bytes_memory")):
         parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
-    parts += [_measured(found), f"for {text.visible(found.profile, 20)}"]
+    parts += [_measured(found), f"for {text.visible(found.profile, 20)}{_over(found)}"]
     return [part for part in parts if part]
+
+
+def _over(found: Digest) -> str:
+    """The link that messages are meant to go over."""
+    weights = mapping(found.verdict.get("weights"))
+    rate, trip = number(weights.get("v")), number(weights.get("rtt"))
+    if found.profile != "message" or not rate:
+        return ""
+    return f" over {text.rate(rate)}{f', {trip * 1e3:.3g} ms' if trip else ''}"
 
 
 def _headline(found: Digest, width: int) -> list[Line]:
@@ -151,15 +167,17 @@ def _routes(found: Digest, width: int) -> list[Line]:
     parts = number(best.get("part_s")) is not None
     fast = "Fastest" if width < _ROOMY or message or parts else "Fastest to read"
     shown = [("Use", best)]
-    also = []
-    if quick.get("codec") == best["codec"]:
+    also: list[str] = []
+    if len(ranked(found)) < 2:
+        quick = small = best  # the only one is neither the fastest nor the smallest
+    elif quick.get("codec") == best["codec"]:
         also.append("the fastest" if message else f"the fastest to read{' a part' * parts}")
     elif quick.get("codec") == small.get("codec"):
         shown.append(("Fastest and smallest" if width >= _ROOMY else "Both", quick))
     else:
         shown.append((fast, quick))
     if small.get("codec") == best["codec"]:
-        also.append("the smallest")
+        also += ["the smallest"] * (len(ranked(found)) > 1)
     elif quick.get("codec") != small.get("codec"):
         shown.append(("Smallest", small))
     label = max(text.width_of(name) for name, _ in shown)
@@ -174,7 +192,7 @@ def _routes(found: Digest, width: int) -> list[Line]:
     ]
     room = width - 8 - label - max(map(text.width_of, figures))
     # On a narrow terminal the figures have a line of their own.
-    below = room < min(name, _LEAST_NAME)
+    below = room < max(min(name, _LEAST_NAME), min(name, text.width_of(names[str(best["codec"])])))
     name = min(name, width - 5 - label if below else room)
     lines: list[Line] = []
     for place, ((said, one), row) in enumerate(zip(shown, figures, strict=True)):
@@ -325,7 +343,18 @@ def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
     labels = [(_size(row.values[0], size_scale), _time(row.values[1], time_scale)) for row in rows]
     told = "write + read" if message else "read a part" if parts else "read"
     heads = (f"size, {size_unit}", f"{told}, {time_unit}")
-    return bars.lines_of(heads, rows, width, labels)
+    return bars.lines_of(heads, rows, width, labels) + _written_anew(found, codecs, names, width)
+
+
+def _written_anew(found: Digest, codecs: list[str], names: Mapping[str, str], width: int) -> list[Line]:
+    """That the user's format is drawn as it is written now, where the file at hand has another size."""
+    have = mapping(found.verdict.get("source"))
+    codec, size = str(have.get("codec") or ""), number(have.get("bytes"))
+    anew = number(mapping(mapping(found.verdict.get("figures")).get(codec)).get("bytes"))
+    if codec not in codecs or not size or not anew or abs(anew / size - 1) < _SAME_SIZE:
+        return []
+    said = f"{names[codec]} is drawn as it is written anew, {verdict_text.amount(anew)}; your file has {verdict_text.amount(size)}"
+    return wrap(said, width, "  ", "dim")
 
 
 def mark_of(found: Digest, codec: str, reason: str) -> str:
@@ -425,6 +454,8 @@ def command(found: Digest, path: str = "") -> str:
         return ""
     message = verdict.get("profile") == "message"
     same = have.get("codec") == codec
+    if same and len(ranked(found)) < 2:
+        return ""  # nothing else was measured
     if same or (not message and str(verdict.get("beside") or "").startswith("the ")):
         return "" if message else "keep the file as it is"
     name = path or text.visible(found.dataset.get("name") or "data", 200)
@@ -434,9 +465,22 @@ def command(found: Digest, path: str = "") -> str:
     if piped:
         words[2:4] = ["-", verdict_text.file_name(codec, "data")]
         words += ["--from", format]
+    if encoding := encoding_of(found):
+        words += ["--encoding", encoding]
     if kept_by(found, codec).startswith("changes"):
         words.append("--allow-loss")
     return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
+
+
+def encoding_of(found: Digest) -> str:
+    """The encoding that the command was told to read the file in; empty if it was told none."""
+    try:
+        words = shlex.split(str(found.record.get("command") or ""))
+    except ValueError:
+        return ""
+    given = [after for word, after in pairwise(words) if word == "--encoding"]
+    given += [word.partition("=")[2] for word in words if word.startswith("--encoding=")]
+    return text.visible(given[-1], 40) if given else ""
 
 
 def read_call(found: Digest, path: str = "") -> str:
@@ -450,8 +494,16 @@ def read_call(found: Digest, path: str = "") -> str:
     name = path or text.visible(found.dataset.get("name") or "data", 200)
     stem = "data" if name in (STANDARD_INPUT, "-") else PurePath(name).name
     file = verdict_text.file_name(codec, stem)
-    trust = ", trust=True" if found.verdict.get("executes_code") else ""
+    trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
     return f"tare.read({json.dumps(file, ensure_ascii=False)}, codec={json.dumps(codec)}{trust})"
+
+
+def _is_checked(codec: str) -> bool:
+    """Whether bytes that are not trusted are read once more before, which was not measured."""
+    try:
+        return Codec.parse(codec).library.check is not None
+    except (UsageError, MissingLibrary):
+        return False
 
 
 def call(found: Digest) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tare.report import words
 from tare.report.digest import Digest, Grid, Row, Times, digest, number
+from tare.report.rendering import rendering
 
 __all__ = ["COLUMNS", "render"]
 
@@ -63,6 +64,7 @@ COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+@rendering
 def render(result: Any, *, profile: str | None = None) -> str:
     """Write the rows of every grid.
 

@@ -165,7 +165,17 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
     ]
     room = width - sum(widths) - 2 * len(widths)
     longest = max(text.width_of(name) for name in names)
-    for least in ("copies", "%", "peak", words.ALIKE, words.GROWTH, "published", "full size", words.RATIO, "size"):
+    for least in (
+        "copies",
+        "%",
+        "peak",
+        words.ALIKE,
+        words.GROWTH,
+        "published",
+        "full size",
+        words.RATIO,
+        "size",
+    ):
         if room >= min(longest, _NAME if width >= 90 else 16) or len(keep) <= 3:
             break
         if least in [heads[i] for i in keep]:
@@ -250,7 +260,9 @@ def _figures(found: Digest, row: Row, name: str, cells: list[tuple[str, str, int
     winner = row.key == found.verdict.get("key")
     line: Line = [(name, "bold green" if winner else "red" if row.status == "lossy" else "")]
     for head, cell, width in cells:
-        style = "red" if head == "kept" and row.status == "lossy" else "dim" if head in ("%", words.ALIKE) else ""
+        style = (
+            "red" if head == "kept" and row.status == "lossy" else "dim" if head in ("%", words.ALIKE) else ""
+        )
         line.append((f"  {pad(cell, width, right=head != 'kept')}", style))
     if row.status == "lossy" and "silent" not in row.kept:
         line.append(("  lossy", "red"))

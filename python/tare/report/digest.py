@@ -63,13 +63,14 @@ class Times:
         """Read one entry of ``derived.cases[key].ops`` or ``.total``."""
         if not isinstance(figures, dict):
             return cls()
+        letters = figures.get("letters")
         numbers = {
             name: number(figures.get(name))
             for name in ("t_ns", "lo_ns", "hi_ns", "floor_ns", "ratio", "ratio_lo", "ratio_hi")
         }
         return cls(
             **numbers,
-            letters=str(figures.get("letters") or ""),
+            letters=letters if isinstance(letters, str) and letters.isascii() and letters.isalpha() else "",
             provisional=bool(figures.get("provisional")),
             contended=bool(figures.get("contended")),
         )

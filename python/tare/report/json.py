@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tare.report.rendering import rendering
+
 __all__ = ["render"]
 
 
+@rendering
 def render(result: Any, *, indent: int | None = 1) -> str:
     r"""Write the record, version 1, with ``derived``.
 

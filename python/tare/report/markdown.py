@@ -8,10 +8,12 @@ from typing import Any
 from tare.report import exchanging, text, words
 from tare.report.digest import Digest, Grid, Row, Times, digest
 from tare.report.precision import seldom
+from tare.report.rendering import rendering
 
 __all__ = ["render"]
 
 
+@rendering
 def render(result: Any, *, profile: str | None = None) -> str:
     """Lay a Result out as Markdown.
 
@@ -82,7 +84,18 @@ def _sentence(value: str) -> str:
 
 def _table(found: Digest, grid: Grid) -> str:
     joint = bool(found.imported) or grid.ops[0] == "send"
-    heads = ["codec", "size", "%", *grid.ops, words.RATIO, words.ALIKE, "peak", "copies", words.GROWTH, "kept"]
+    heads = [
+        "codec",
+        "size",
+        "%",
+        *grid.ops,
+        words.RATIO,
+        words.ALIKE,
+        "peak",
+        "copies",
+        words.GROWTH,
+        "kept",
+    ]
     if joint:
         heads.insert(5, "span" if grid.ops[0] == "send" else "sum")
     if found.imported:
@@ -105,7 +118,7 @@ def _exchange(found: Digest) -> list[str]:
         for part in exchanging.parts(block):
             head, *body = exchanging.rows(block, part)
             lines = [_line([_md(cell) for cell in head]), _line(["---"] * len(head))]
-            lines += [_line([_code(row[0]), *row[1:]]) for row in body]
+            lines += [_line([_code(row[0]), *map(_md, row[1:])]) for row in body]
             parts += [f"{part.legend[:1].upper()}{part.legend[1:]}.", "\n".join(lines)]
             said = exchanging.said(block, part)
             parts += ["\n".join(f"- {_md(line, 300)}" for line in said)] if said else []

@@ -11,6 +11,7 @@ from typing import Any
 from tare.report import answer, details
 from tare.report.digest import digest, mapping
 from tare.report.layout import paint, plain
+from tare.report.rendering import rendering
 
 __all__ = ["encodable", "render", "show"]
 
@@ -25,6 +26,7 @@ _ASCII = str.maketrans(
 )  # fmt: skip
 
 
+@rendering
 def render(
     result: Any,
     *,

@@ -382,7 +382,9 @@ class LocalPlace(Place):
         """A new path under ``writing``, in the same file system as what it will become."""
         attempt, _, base = label.partition("/")
         folder = os.path.join(self.path(self.writing), attempt)
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(
+            folder, 0o700, exist_ok=True
+        )  # until it has its own mode, an output is nobody else's to read
         return os.path.join(folder, base)
 
     def settle(self, paths: Sequence[str]) -> None:

@@ -39,6 +39,8 @@ class Plan:
         self.path = path
         self.head = head
         self._start = start
+        self.is_checked = False
+        """Whether every unit was read and is one: then the file can be kept. Its head alone does not tell."""
         self.overwrite = False
         """Whether who has just made it allows that files are replaced that are not from here. Its file cannot say so."""
         self.passed_over: list[tuple[str, str]] = []
@@ -93,6 +95,17 @@ class Plan:
             raise PlanError(
                 f"{printable(self.path)}: its head says {self.count:,} units, there are {count:,}"
             )
+        self.is_checked = True
+
+    def check(self) -> None:
+        """Read every unit, unless that was done.
+
+        Raises:
+            PlanError: A line is no unit of this plan; the line is named.
+        """
+        if not self.is_checked:
+            for _ in self.units():
+                pass
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
@@ -179,7 +192,9 @@ def make_plan(
             for k in order:
                 raw.seek(starts[k])
                 file.write(raw.read(lengths[k]))
-    return read_plan(path)
+    plan = read_plan(path)
+    plan.is_checked = True  # each unit was, before it was written
+    return plan
 
 
 def _new_names(unit: dict[str, Any], names: set[bytes]) -> None:

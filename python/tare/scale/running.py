@@ -11,19 +11,21 @@ import itertools
 import os
 import resource
 import shutil
+import stat
 import time
 import traceback
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from tare import atomic
 from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
 from tare.scale.attempts import attempt_of
 from tare.scale.failures import NameTaken, Several, classify, error_of
 from tare.scale.owners import Owners, not_ours, seen
-from tare.scale.place import LocalPlace, Place, entry_of, hashed, place_of, shown
+from tare.scale.place import LocalPlace, Place, entry_of, hashed, local_path, place_of, shown
 from tare.scale.state import State
 from tare.scale.unit import check_unit, input_bytes, unit_key
 
@@ -61,14 +63,22 @@ class Writing:
         settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``, ``again``, whether this
             run may have been at it before; ``there``, as `Guard.there` gives it; of `put` ``turn``, the plan's, and ``begun``, whether an earlier run began it.
         sources: The URIs of what is read.
+        names: Of outputs that are made of one source each, in the order of these.
     """
 
     def __init__(
-        self, place: Place, key: str, settings: Mapping[str, Any], sources: Collection[str] = ()
+        self,
+        place: Place,
+        key: str,
+        settings: Mapping[str, Any],
+        sources: Sequence[str] = (),
+        names: Sequence[str] = (),
     ) -> None:
         self.place = place
         self.key = key
         self._sources = set(sources)
+        self._source_of = dict(zip(names, sources, strict=False))
+        self._modes: dict[str, int] = {}
         self.allow_pickle = bool(settings.get("allow_pickle"))
         self.allow_loss = str(settings.get("on_loss", "fail")) != "fail"
         self.overwrite = bool(settings.get("overwrite"))
@@ -109,17 +119,31 @@ class Writing:
                 f"no file can be named {printable(long, 60)}: names have at most {_NAME_BYTES} bytes, this has "
                 f"{len(long.encode()):,}"
             )
-        base = name.rsplit("/", 1)[-1][-80:]
+        base = atomic.last_bytes(name.rsplit("/", 1)[-1], 80)
         path = self.place.scratch(f"{self._attempt(base)}/{base}")
         self._folders.add(os.path.dirname(path))
         self._parts.append((path, name))
         try:
             yield path
+            self._narrow(path, name)
         except BaseException:
             self._parts.remove((path, name))
             with contextlib.suppress(OSError):
                 os.unlink(path)
             raise
+
+    def _narrow(self, path: str, name: str) -> None:
+        """Let nobody at an output who may not read its source; of a unit's pieces that have no source of their own, any source."""
+        if not isinstance(self.place, LocalPlace):
+            return
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+        allowed = mode
+        for uri in [self._source_of[name]] if name in self._source_of else self._sources:
+            if uri not in self._modes:
+                self._modes[uri] = atomic.mode_of(local_path(uri)) if uri.startswith("file:") else 0o777
+            allowed &= self._modes[uri]
+        if allowed != mode:
+            os.chmod(path, allowed)
 
     def _attempt(self, base: str) -> str:
         """The name of a folder that has no file of that name yet: one for all outputs, if their names differ."""
@@ -362,7 +386,9 @@ def _carry_out(
         return
     receipt["bytes_in"] = input_bytes(unit)
     base = unit.get("output", {}).get("base")
-    writing = Writing(place_of(base) if base else state.place, receipt["key"], settings, receipt["input"])
+    names = unit.get("output", {}).get("names", ())
+    place = place_of(base) if base else state.place
+    writing = Writing(place, receipt["key"], settings, receipt["input"], names)
     writing.noted = _is_noted(unit)
     try:
         made = task_of(unit["task"])(unit, writing)

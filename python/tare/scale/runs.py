@@ -162,6 +162,7 @@ class Running:
             _measuring(self._executor, patience) if alone else engine_of(self._executor, self._jobs, patience)
         )
         try:
+            self.plan.check()  # before anything is written: a plan that is refused leaves nothing
             sweep_temporary()
             state = State.of(self.plan)
             if self.plan.overwrite or (self.plan.base and state.allows(self.plan.id)):

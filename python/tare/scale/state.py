@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import atexit
+import filecmp
 import itertools
 import json
 import os
@@ -27,7 +28,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tare.errors import PlanError
+from tare.datasets.source import printable
+from tare.errors import PlanError, UsageError
 from tare.scale.attempts import attempt_of, is_over, sweep
 from tare.scale.place import Entry, LocalPlace, Place, hashed, path_uri, place_of
 from tare.scale.started import Starts
@@ -42,6 +44,7 @@ __all__ = ["State"]
 _KEY = re.compile(r"[0-9a-f]{64}")
 _OF_A_TURN = re.compile(r"(?P<turn>[0-9]{8,}-[^\W_]+)(?:-[0-9a-f]{64})?\.json")
 _REQUESTS = 16  # at a time, of an object store
+_FOLDERS = ("plans", "writing", "done", "failed", "intents", "begun", "overwrite", "started")
 _T = TypeVar("_T")
 _LAST_PLANS = 16
 """How many of the plans that were started last are kept whatever they say: one of them may be running."""
@@ -55,10 +58,20 @@ class State:
         inner: Whether receipts stand under ``.tare`` of that folder, beside outputs.
         failures: Whether units may have failed here before; None if nobody has looked.
         intents: Whether attempts of before may have left intents here; None if nobody has looked.
+        is_first: Whether this is not of a process whose starter looked at the folder already.
+
+    Raises:
+        UsageError: What should be folders of ours are links: receipts would be written, and swept, elsewhere.
     """
 
     def __init__(
-        self, uri: str, *, inner: bool = True, failures: bool | None = None, intents: bool | None = None
+        self,
+        uri: str,
+        *,
+        inner: bool = True,
+        failures: bool | None = None,
+        intents: bool | None = None,
+        is_first: bool = True,
     ) -> None:
         self.uri = uri
         self.inner = inner
@@ -67,6 +80,8 @@ class State:
         self._intents = intents
         self._prefix = ".tare/" if inner else ""
         if isinstance(self.place, LocalPlace):
+            if inner and is_first:
+                _refuse_links(self.place)
             self.place.writing = f"{self._prefix}writing"
         self._starts = Starts(self.place, f"{self._prefix}started/")
 
@@ -86,6 +101,7 @@ class State:
             inner=bool(settings.get("inner", True)),
             failures=None if failures is None else bool(failures),
             intents=None if intents is None else bool(intents),
+            is_first=False,
         )
 
     def settings(self) -> dict[str, Any]:
@@ -420,12 +436,23 @@ class State:
     def _keep(self, plan: Plan) -> str:
         """The name under which a plan is kept; it is copied if it is not there."""
         name = f"{self._prefix}plans/{plan.id}.jsonl"
-        if self.place.stat(name) is None:
+        plan.check()
+        if not self._is_kept(plan, name):
             path = self.place.scratch(f"{attempt_of(plan.id, 'plan')}/plan.jsonl")
             shutil.copyfile(plan.path, path)
             self.place.settle([path])  # half a plan would stop every later start
             self.place.commit(path, name)
         return name
+
+    def _is_kept(self, plan: Plan, name: str) -> bool:
+        """Whether a plan is there: a file of its name that holds another would be carried out in its place."""
+        entry = self.place.stat(name)
+        if entry is None or entry.size != os.path.getsize(plan.path):
+            return False
+        if not isinstance(self.place, LocalPlace):
+            return True
+        kept = self.place.path(name)
+        return os.path.samefile(kept, plan.path) or filecmp.cmp(kept, plan.path, shallow=False)
 
     def manifest_plan(self) -> str:
         """The plan whose manifest is there; empty if there is none. Its end alone is read."""
@@ -467,3 +494,12 @@ class State:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         return found if isinstance(found, dict) else None
+
+
+def _refuse_links(place: LocalPlace) -> None:
+    for name in (".tare", *(f".tare/{folder}" for folder in _FOLDERS)):
+        path = place.path(name)
+        if os.path.islink(path):
+            raise UsageError(
+                f"{printable(path)}: is a link, which is not followed: put a folder in its place"
+            )

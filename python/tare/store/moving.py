@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tare._tare import store_copy
-from tare.errors import HashNotFound, KeyNotFound, Malformed
+from tare.errors import HashNotFound, KeyNotFound
 from tare.store.reports import TransferReport
+from tare.store.unpacking import unpack_store
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -183,7 +184,7 @@ def archive_import(store: Store, src: str, on_progress: _Told, skip_damaged: boo
     """Copy a whole archive into a store.
 
     Raises:
-        Malformed: It is no archive.
+        Malformed: It is not an archive of a store, or holds what no store has, such as a link.
     """
     from tare.store.opening import open_store
 
@@ -191,14 +192,8 @@ def archive_import(store: Store, src: str, on_progress: _Told, skip_damaged: boo
         with open_store(src, mode="r") as made:
             return copy(made, store, Chosen(skip_damaged=skip_damaged), on_progress)
     with tempfile.TemporaryDirectory(prefix="tare-") as folder:
-        try:
-            with tarfile.open(src, "r:") as tar:
-                tar.extractall(folder, filter="data")
-        except tarfile.TarError as error:
-            raise Malformed(f"{src}: no archive of a store: {error}", format="tar") from error
+        unpack_store(src, folder)
         inside = os.path.join(folder, "store")
-        if not os.path.isdir(inside):
-            raise Malformed(f"{src}: no archive of a store: there is no folder 'store' in it", format="tar")
         with open_store(inside, create=False) as made:
             return copy(made, store, Chosen(skip_damaged=skip_damaged), on_progress)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import mmap
+import mmap as mapping
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -301,16 +301,22 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         reader, codec = self._reader(key, namespace)
         return streams.opened(reader, codec, key)
 
-    def view(self, key: str, namespace: str | None = None) -> memoryview:
-        """The bytes at a key as they lie in a file of the store, mapped; verified first, nothing is copied.
+    def view(self, key: str, namespace: str | None = None, *, mmap: bool = False) -> memoryview:
+        """Return the bytes at a key, as its codec wrote them; ``tare.blit.view`` and ``numpy.frombuffer`` take them.
 
-        Small objects lie in no file of their own: of those the bytes are read. ``tare.blit.view`` and
-        ``numpy.frombuffer`` take what this gives.
+        Args:
+            key: The key.
+            namespace: Its namespace; None for the default.
+            mmap: Map the file of the store in which they lie: verified first, nothing is copied. Only where nobody
+                may cut the file, as by writing into the store's folder: reading what is gone ends the process
+                (SIGBUS). Small objects lie in no file of their own, and are read.
 
         Raises:
             KeyNotFound, HashNotFound, Corrupt: As `get` says.
-            Unsupported: The object is compressed: set it with ``compressor='none'``.
+            Unsupported: The object is compressed, and was to be mapped: set it with ``compressor='none'``.
         """
+        if not mmap:
+            return memoryview(self._bytes(key, namespace)[1])
         hash = self.get_hash(key, namespace)
         path = self._local_file(hash)
         if path is None:
@@ -322,7 +328,7 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
                 f"{key!r}: the object is {how}, so it cannot be mapped: set it with compressor='none'"
             )
         with builtins.open(path, "rb") as file:
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            return memoryview(mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ))
 
     def duplicate(self, src: Any, dest: Any, namespace: Any = None, namespace_dest: Any = None) -> Any:
         """Let keys name what other keys name; their hashes. No bytes are moved.

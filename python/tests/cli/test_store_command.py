@@ -250,7 +250,7 @@ def test_archives_come_back(run: Run, url: str, tmp_path: Path) -> None:
     run("import", "some", url, "c", "-n", "n")
     assert run("ls", "some", "--namespaces").stdout == b"n\nobjects\n"
     (tmp_path / "bad.tar").write_bytes(b"no tar at all" * 100)
-    assert b"no archive" in run("import", "some", "bad.tar", code=1).stderr
+    assert b"not an archive" in run("import", "some", "bad.tar", code=1).stderr
     assert b"whole store" in run("export", url, "x.tar", "a", code=2).stderr
 
 

@@ -373,7 +373,7 @@ def test_shards_are_the_plan(sources, expected, tmp_path) -> None:
     """Three processes without an engine; one is killed and repeated, two do the same share."""
     path = tmp_path / "plan.jsonl"
     plan = scale.plan_convert(str(sources), str(tmp_path / "out"), to="parquet", path=path)
-    command = ("run", str(path), "--executor", "inline", "--shard")
+    command = ("run", str(path), "--allow-source", str(sources), "--executor", "inline", "--shard")
     start = (sys.executable, "-c", "from tare.cli import main; main()", *command)
     shares = [subprocess.Popen([*start, f"{i}/2"], stderr=subprocess.DEVNULL) for i in (1, 2, 2)]
     act_after(plan, 2, shares[0].kill).join()

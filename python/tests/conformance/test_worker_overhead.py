@@ -19,7 +19,7 @@ from tare.measure.worker_client.languages import LANGUAGES
 
 @pytest.fixture
 def overhead(root: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("overhead", root / "bench" / "overhead.py")
+    spec = importlib.util.spec_from_file_location("overhead", root / "bench" / "measure" / "overhead.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

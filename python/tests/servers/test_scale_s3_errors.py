@@ -218,7 +218,20 @@ def test_a_store_that_goes_before_the_run(
         if where == "bucket":
             monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
         with pytest.raises(SystemExit) as ended:
-            cli.main(["run", path, "--executor", "inline", "--progress", "none"])
+            cli.main(
+                [
+                    "run",
+                    path,
+                    "--allow-source",
+                    str(tmp_path),
+                    "--allow-destination",
+                    f"s3://{where}",
+                    "--executor",
+                    "inline",
+                    "--progress",
+                    "none",
+                ]
+            )
         told = capfd.readouterr().err.splitlines()
         assert (ended.value.code, len(told), said in told[0]) == (code, 1, True), told
 

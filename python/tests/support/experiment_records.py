@@ -20,7 +20,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """The modules of the benchmarks that make the pages, by what they do."""
     monkeypatch.syspath_prepend(str(BENCH))
     names = ("figures", "table", "commits", "method", "reach", "curves", "page")
-    return {name: importlib.import_module(f"experiment_{name}") for name in names} | {
+    return {name: importlib.import_module(f"experiment_pages.{name}") for name in names} | {
         "run": importlib.import_module("experiments")
     }
 

@@ -244,3 +244,41 @@ print(os.path.exists(place.temporary))
         [sys.executable, "-c", program, tmp_path / "x"], check=True, capture_output=True, text=True
     )
     assert (done.stdout, os.listdir(tmp_path)) == ("True\n", [])
+
+
+@pytest.mark.parametrize("name", ["\U0001f600" * 63, "a" * 255, "\xe4" * 127, "x" + "\u4e2d" * 84, "."])
+def test_a_name_of_any_length_can_be_written(name: str, tmp_path: Path) -> None:
+    """File systems count bytes: 63 emoji are 252."""
+    path = tmp_path / (name if name != "." else os.fsdecode(b"\xff" * 255))
+    atomic.write_atomic(path, b"x")
+    assert os.listdir(tmp_path) == [path.name]
+    assert path.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize(
+    ("source", "umask", "expected"),
+    [
+        (0o600, 0o022, 0o600),
+        (0o640, 0o022, 0o640),
+        (0o644, 0o077, 0o600),
+        (0o400, 0o022, 0o600),
+        (0o755, 0o022, 0o644),
+    ],
+)
+def test_a_new_file_is_open_to_no_more_than_its_source(
+    source: int, umask: int, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The umask counts as ever, and what was there keeps its mode; a pipe says nothing of what is made of it."""
+    monkeypatch.setattr(atomic, "_umask", lambda: umask)
+    (tmp_path / "source").write_text("x")
+    (tmp_path / "source").chmod(source)
+    (tmp_path / "there").write_text("x")
+    (tmp_path / "there").chmod(0o664)
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    modes = {}
+    for name, of in (("new", "source"), ("there", "source"), ("piped", "pipe"), ("alone", "none")):
+        with atomic.replacing(tmp_path / name, source=str(tmp_path / of)) as file:
+            file.write(b"y")
+        modes[name] = stat.S_IMODE((tmp_path / name).stat().st_mode)
+    open_to_all = 0o666 & ~umask
+    assert modes == {"new": expected, "there": 0o664, "piped": open_to_all, "alone": open_to_all}

@@ -22,7 +22,7 @@ def test_every_goal_has_its_function(name: str) -> None:
     run = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(run)
     definition = tomllib.loads((BENCH / "definitions" / f"{name}.toml").read_text(encoding="utf-8"))
-    tree = ast.parse((BENCH / f"{definition['module']}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((BENCH / f"{definition['module'].replace('.', '/')}.py").read_text(encoding="utf-8"))
     known = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
     elsewhere = {
         name.asname or name.name for one in tree.body if isinstance(one, ast.ImportFrom) for name in one.names
@@ -37,3 +37,9 @@ def test_every_goal_has_its_function(name: str) -> None:
         assert function is not None, goal["name"]
         takes = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
         assert set(goal.get("with", {})) <= takes, goal["name"]
+
+
+def test_no_folder_has_more_modules_than_one_can_see() -> None:
+    """The house rule: at most 20 modules a folder."""
+    for folder in (BENCH, *filter(Path.is_dir, BENCH.iterdir())):
+        assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 20, folder.name

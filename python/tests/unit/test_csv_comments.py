@@ -134,3 +134,58 @@ def test_bytes_without_a_name_are_read_behind_comments() -> None:
     source = find((COMMENTS + ROWS).encode())
     assert ("csv", COMMENTS.encode()) == (source.format, source.skipped)
     assert "yaml" == find(b"# settings\na: 1\nb: 2\n").format
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;", "sep=\t", "sep=|"])
+def test_the_first_line_of_excel_names_the_delimiter(tmp_path, monkeypatch, mark: str, first: str) -> None:
+    """It is no header and no comment that a conversion could lose; in blocks as at once."""
+    delimiter = first.strip('"')[-1]
+    path = tmp_path / "a.csv"
+    rows = [["a, b", "c, d"], ["1, 2", "x"], ["3, 4", "y"]]
+    path.write_text(f"{mark}{first}\r\n" + "".join(delimiter.join(row) + "\r\n" for row in rows))
+    for stream_bytes in (1 << 30, 1):
+        monkeypatch.setattr(csvload, "STREAM_BYTES", stream_bytes)
+        found = open_dataset(path)
+        assert [dict(zip(rows[0], row, strict=True)) for row in rows[1:]] == found.value.to_pylist()
+        assert (f"its first line says what separates fields, {delimiter!r}",) == found.notes
+    tare_io.convert(path, tmp_path / "a.parquet", strict=True)
+    assert ["a, b", "c, d"] == pq.read_table(tmp_path / "a.parquet").column_names
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() + b"z\r\nu" + delimiter.encode() + b"v\r\n")
+    with pytest.raises(Malformed, match=f"row 4 has 1 field.*at byte {size}\\."):
+        open_dataset(path)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize("comment", ["# made by x", "# a, b, c", "# a;b"])
+def test_comments_above_other_delimiters_are_skipped_too(tmp_path, delimiter: str, comment: str) -> None:
+    """Whatever delimiters stand in them."""
+    path = tmp_path / "a.csv"
+    path.write_text(f"{comment}\n" + "".join(delimiter.join(row) + "\n" for row in ("ab", "12", "34")))
+    found = open_dataset(path)
+    assert [{"a": 1, "b": 2}, {"a": 3, "b": 4}] == found.value.to_pylist()
+    assert ("skipped 1 line that begins with '#', before the header",) == found.notes
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig", "latin1", "shift_jis"])
+def test_a_text_in_another_encoding_has_such_lines_too(tmp_path, encoding: str) -> None:
+    """They are skipped with the note, a conversion that is to lose nothing refuses comments, and lines are counted with them."""
+    said = None if encoding in ("utf-16", "utf-8-sig") else encoding
+    path = tmp_path / "a.csv"
+    for above, note in (
+        ("# made by x\n", "skipped 1 line that begins with '#', before the header"),
+        ("sep=;\n", "its first line says what separates fields, ';'"),
+    ):
+        path.write_bytes(f"{above}a;b\n1;2\n3;4\n".encode(encoding))
+        found = open_dataset(path, encoding=said)
+        assert [{"a": 1, "b": 2}, {"a": 3, "b": 4}] == found.value.to_pylist()
+        assert note in found.notes
+        path.write_bytes(f'{above}a;b\n1;"2\n3;4\n5;6\n'.encode(encoding))
+        with pytest.raises(Malformed, match="a quote in line 3 is never closed"):
+            open_dataset(path, encoding=said)
+    path.write_bytes("# made by x\na;b\n1;2\n".encode(encoding))
+    with pytest.raises(LossError, match="would lose 1 line"):
+        tare_io.convert(path, tmp_path / "a.parquet", strict=True, encoding=said)
+    if said is None:
+        assert 1 == tare_io.inspect(path).rows

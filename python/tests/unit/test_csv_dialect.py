@@ -118,6 +118,10 @@ def test_a_table_with_several_lines_in_a_value_is_written_with_tabs_and_read_bac
         ["7", "\t-007"],
         ['" 007"', "7"],
         ["-007", "7"],
+        ["+491701234567", "+4930123456"],
+        ["+491701234567", "7"],
+        ["7", " +14155550123 "],
+        ["2.5", "+14155550123"],
     ],
 )
 def test_values_that_a_number_would_change_are_text(cells: list[str]) -> None:
@@ -126,7 +130,18 @@ def test_values_that_a_number_would_change_are_text(cells: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "cells", [["inf", "2.5"], ["+5", "7.0"], ["1e308", "2.5"], ["0", "7"], ["-0.5", "0.25"], ["1e-05", "7"]]
+    "cells",
+    [
+        ["inf", "2.5"],
+        ["+5", "7.0"],
+        ["+1234567.5", "-1234567.5"],
+        ["+12345", "1e300"],
+        ["1e+300", "-1e+99"],
+        ["1e308", "2.5"],
+        ["0", "7"],
+        ["-0.5", "0.25"],
+        ["1e-05", "7"],
+    ],
 )
 def test_numbers_are_numbers(cells: list[str]) -> None:
     table = parsed("v,w\n" + "".join(f"{cell},2020-01-05 00:00:00\n" for cell in cells))

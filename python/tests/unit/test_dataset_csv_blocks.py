@@ -38,6 +38,7 @@ WITHIN_BLOCKS = [
     ("18446744073709551615", "18446744073709551614"), ('"a\nb"', '"c,""d"""'), ("2020-01-01", "2020-01-02"), ("10:00:00", "7"),
     ("18446744073709551615", "7"), ("18446744073709551615", "-7"), ("2020-01-01 10:00:00", "2020-01-02"), ("0x1F", "7"),
     ("100000000000000000000", "7"), (" 18446744073709551615", " 8"), (" 18446744073709551615", " -8"),
+    ("+491701234567", "7"), ("7", "+491701234567"), ("+491701234567", "+1.5"),
 ]  # fmt: skip
 # Told by a block that holds both, if there is one; else the whole is read, so that either answer is right here.
 BY_BORDERS = [("1.5", "9007199254740993"), ("100000000000000000000", "1.5"), ("18446744073709551615", "-0")]
@@ -206,7 +207,7 @@ def test_a_quote_that_is_never_closed_is_an_error(tmp_path, monkeypatch, stream)
         Malformed, match=r"a quote in line 101 is never closed: the 2,900 lines after it"
     ) as caught:
         csvload.load(find(tmp_path / "x.csv"))
-    assert caught.value.offset == len("\n".join(lines[:100])) + 1
+    assert caught.value.offset == len("\n".join(lines[:100]) + "\n99,7,")
     for whole in (b'a,b\n1,"x"\n2,5" pipe\n', b'a,b\n1,"x ""y"" z"\n', b'a,b\n1,"x\ny"\n'):
         assert csvs.parse(find(whole, format="csv"), whole).num_rows >= 1
 

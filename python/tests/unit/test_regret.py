@@ -17,7 +17,7 @@ from support.capabilities import ROOT
 BENCH = ROOT / "bench"
 PLANTED = """
 import json, os, signal, time
-from regret_calls import Calls
+from regret.calls import Calls
 
 def calls_of(id, kind):
     encode = lambda value: json.dumps(value).encode()
@@ -40,17 +40,17 @@ def _path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def uses() -> ModuleType:
-    return importlib.import_module("regret_uses")
+    return importlib.import_module("regret.uses")
 
 
 @pytest.fixture
 def values() -> ModuleType:
-    return importlib.import_module("regret_values")
+    return importlib.import_module("regret.values")
 
 
 @pytest.fixture
 def oracle() -> ModuleType:
-    return importlib.import_module("regret_oracle")
+    return importlib.import_module("regret.oracle")
 
 
 # --- arithmetic --------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_a_bad_codec_costs_its_own_row(
 
 def test_answers_are_read_from_records_of_either_kind() -> None:
     """The words of a later record are taken as they are; those of version 1 follow from its flags."""
-    answers = importlib.import_module("regret_answers")
+    answers = importlib.import_module("regret.answers")
     first = {"cache": {"codec": "json:orjson", "named": True}, "random": {"codec": None, "named": False}}
     assert answers.verdicts({"derived": {"profiles": first}}) == {
         "cache": ("json:orjson", "clear"),

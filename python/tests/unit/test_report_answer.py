@@ -17,6 +17,7 @@ from tare.codec import Codec
 from tare.measure.derive import derive
 from tare.report import answer, bars, terminal, text
 from tare.report.digest import digest
+from tare.report.html import render as render_html
 
 VECTORS = Path(__file__).resolve().parents[3] / "vectors" / "report"
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
@@ -158,6 +159,18 @@ def test_the_command_is_one_that_runs(records, name):
         str(Codec.parse(words[words.index("--codec") + 1])) == records[name]["derived"]["headline"]["codec"]
     )
     assert words[3].startswith("old flights.")
+
+
+def test_the_command_reads_in_the_encoding_that_was_named(records):
+    """Without it the file could not be read, on the page either."""
+    for told in ("tare measure old.csv --encoding latin1", "tare measure old.csv --encoding=latin1"):
+        record = copy.deepcopy(records["table"])
+        record["command"] = told
+        shown = terminal.render(record, path="old.csv")
+        words = shlex.split(next(line for line in shown.splitlines() if line.startswith("  Do it:"))[10:])
+        assert words[words.index("--encoding") + 1] == "latin1"
+        assert "encoding=&quot;latin1&quot;" in render_html(record, path="old.csv")
+    assert "--encoding" not in terminal.render(records["table"], path="old.csv")
 
 
 def test_what_came_through_a_pipe_is_converted_from_one(records):

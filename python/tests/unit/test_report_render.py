@@ -209,7 +209,9 @@ def test_poor_records_are_shown(choice):
 
 def test_few_launches_are_told():
     """Two launches give no interval worth the name, and the reader is told."""
-    assert "~ from fewer than three processes: no interval" in details(synthetic_record("table", launches=2)).replace("\n", " ")
+    assert "~ from fewer than three processes: no interval" in details(
+        synthetic_record("table", launches=2)
+    ).replace("\n", " ")
 
 
 def hostile_record():

@@ -65,6 +65,18 @@ def test_rows_without_a_column_are_refused_for_that(tmp_path: Path, codec: str) 
         tare.convert(tmp_path / "in.json", tmp_path / f"out.{codec}")
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv.gz"])
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "stdlib"])
+def test_a_csv_of_no_columns_is_refused(tmp_path: Path, name: str, library: str) -> None:
+    """Its text would be none that is read as a table: that is said, and not that a result is empty."""
+    codec = None if library == "pyarrow" else f"csv:{library}"
+    tare.write([], tmp_path / "in.json")
+    for source in (tmp_path / "in.json", pa.table({})):
+        with pytest.raises(EncodeError, match="the table has no columns, and a CSV begins with their names"):
+            tare.convert(source, tmp_path / name, codec=codec)
+    assert not (tmp_path / name).exists()
+
+
 def test_no_rows_are_nothing_to_refuse(tmp_path: Path) -> None:
     for codec in ("parquet", "orc", "arrow", "pickle:pyarrow"):
         assert tare.convert(pa.table({}), tmp_path / "out", codec=codec).rows == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import mmap
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -345,9 +346,22 @@ def test_an_array_is_neither_copied_when_set_nor_when_got(tmp_path: Path) -> Non
         tracemalloc.stop()
         np.testing.assert_array_equal(array, back)
         assert array.nbytes <= peak < array.nbytes + (2 << 20)
-        mapped = np.frombuffer(store.view("k"), "f8", offset=128)
+        mapped = np.frombuffer(store.view("k", mmap=True), "f8", offset=128)
         np.testing.assert_array_equal(array, mapped)
-        assert isinstance(store.view("k").obj, mmap.mmap)
+        assert isinstance(store.view("k", mmap=True).obj, mmap.mmap)
+
+
+@pytest.mark.parametrize("compressor", ["none", "zstd:3"])
+def test_a_view_is_read_unless_a_mapping_is_asked_for(compressor: str, tmp_path: Path) -> None:
+    """So that nobody who cuts the file ends the process; of what is compressed, what it holds."""
+    data = bytes(range(256)) * 1000
+    with new_store("folder", tmp_path, compressor=compressor) as store:
+        store["k"] = data
+        view = store.view("k")
+        assert isinstance(view.obj, bytes)
+        for path in (tmp_path / "cache/objects").rglob("*.*"):
+            os.truncate(path, 1)
+        assert bytes(view) == data
 
 
 PEAK = """

@@ -8,7 +8,7 @@ from typing import Any
 from tare import formats
 from tare.codec import Codec
 from tare.measure.settings import Settings
-from tare.measure.stages.trials import Trials
+from tare.measure.stages.trials import Trials, _group
 
 ORJSON, STDLIB, PICKLE = (Codec.parse(id) for id in ("json:orjson", "json:stdlib", "pickle"))
 
@@ -45,6 +45,7 @@ def test_a_table_is_tried_as_text_last():
             kind="arrow",
             tried_s=0.0,
             worker=None,
+            leaks=False,
             case={"labels": {"codec": id}},
         )
         for id in ids
@@ -53,7 +54,7 @@ def test_a_table_is_tried_as_text_last():
     taken: list[Any] = []
     while seat := trials._next(19.0, True):
         taken.append(str(seat.codec))
-        trials._leave(seat)
+        trials._leave(_group(seat))
     assert taken == [
         "csv:pyarrow",
         "parquet:polars",

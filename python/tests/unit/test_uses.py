@@ -272,10 +272,10 @@ def test_nobody_is_told_to_hand_r_files_to_others(tmp_path: Path) -> None:
 def test_the_oracle_knows_the_same_shortlist(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is written out twice, so that one cannot be moved without the other."""
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[3] / "bench"))
-    oracle = importlib.import_module("regret_oracle")
+    oracle = importlib.import_module("regret.oracle")
     for kind, ids in oracle.SHORTLIST.items():
         assert [str(Codec.parse(id)) for id in ids] == shortlist(kind)
-    oracle_of_one = importlib.import_module("regret_uses").ONE_LANGUAGE
+    oracle_of_one = importlib.import_module("regret.uses").ONE_LANGUAGE
     assert oracle_of_one == ONE_LANGUAGE
 
 

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, Self
 from tare import atomic
 from tare.errors import RecordError
 from tare.measure.analysis.ranked_cases import shown_cases
+from tare.measure.records.encoding import encode_line
 from tare.measure.records.record import MAX_BYTES, checked, write_record
 
 __all__ = ["Journal", "fold", "is_journal", "parse_journal"]
@@ -139,15 +140,9 @@ class Journal:
             return parse_journal(file.read(MAX_BYTES + 1), place.name)
 
     def _line(self, value: Mapping[str, Any]) -> None:
-        import orjson
-
         if self._file is None:
             self._file = self._reopened()
-        try:
-            data = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
-        except TypeError as error:
-            raise RecordError(f"the journal cannot hold this: {error}") from error
-        self._file.write(data)
+        self._file.write(encode_line(value, "a line of the journal"))
         self._file.flush()
 
     def _reopened(self) -> BinaryIO:

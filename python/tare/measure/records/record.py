@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tare.errors import Limit, RecordError, TareError
+from tare.measure.records.encoding import encode_line
 from tare.measure.records.schema import check
 from tare.measure.worker_client.samples import OURS
 
@@ -131,12 +132,7 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
     Raises:
         RecordError: The record holds what JSON cannot.
     """
-    import orjson
-
-    try:
-        return orjson.dumps(_clean(record), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
-    except TypeError as error:
-        raise RecordError(f"the record cannot be written as JSON: {error}") from error
+    return encode_line(_clean(record), "the record")
 
 
 def read_record(source: str | os.PathLike[str] | BinaryIO) -> dict[str, Any]:

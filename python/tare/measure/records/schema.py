@@ -165,18 +165,38 @@ _MACHINE = _object(
     psi=_TRUTH,
     file_bytes_per_s=_NUMBER,
 )
+_TEXTS = {"type": ["array", "null"], "items": _TEXT}
+_PARTS = {"type": ["array", "null"], "items": {"type": "object"}}
+_VERDICT = {
+    "type": ["object", "null"],
+    "properties": {
+        **dict.fromkeys(
+            ("profile", "route", "codec", "key", "runner_up", "confidence", "part", "sentence"), _TEXT_OR_NULL
+        ),
+        **dict.fromkeys(("beside", "keeps", "doubt", "preferred", "only_ours"), _TEXT_OR_NULL),
+        **dict.fromkeys(("p_best", "near_best", "noise", "share", "messages"), _NUMBER),
+        **dict.fromkeys(("provisional", "executes_code", "small", "named"), _TRUTH),
+        **dict.fromkeys(("why", "rivals", "tie", "reasons"), _TEXTS),
+        **dict.fromkeys(("flips", "excluded"), _PARTS),
+        **dict.fromkeys(("weights", "chosen", "fastest", "smallest", "source", "reference"), _TABLE),
+        "p": {"type": ["object", "null"], "additionalProperties": _NUMBER},
+        "cost_s": {"type": ["object", "null"], "additionalProperties": _list(_NUMBER)},
+        "figures": {"type": ["object", "null"], "additionalProperties": _TABLE},
+    },
+}
 _DERIVED = {
     "type": ["object", "null"],
     "properties": {
         "version": {"type": "integer"},
         "base": _TEXT_OR_NULL,
         "headline_profile": _TEXT_OR_NULL,
-        "headline": _TABLE,
+        "headline": _VERDICT,
         "cases": _map({"type": "object", "properties": {"ops": _map(_TABLE), "total": _TABLE}}),
         "growth": _list({"type": "object"}),
         "pareto": _list(_TEXT),
         "crossings": _list({"type": "object"}),
-        "profiles": _map(_TABLE),
+        "profiles": _map(_VERDICT),
+        "noise": _TABLE,
     },
 }
 

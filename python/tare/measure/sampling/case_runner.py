@@ -19,7 +19,7 @@ from tare.fidelity.comparison import column_of
 from tare.measure.cases import FACTORS, operations
 from tare.measure.exchange.verify_foreign import Given, held
 from tare.measure.sampling.batch_length import long_enough, wall_ns
-from tare.measure.sampling.outcome import fail, judge_verify
+from tare.measure.sampling.outcome import fail, judge_verify, lacks_descriptors
 from tare.measure.verdict.text import HELD, of_memory
 from tare.measure.worker_client.clock_check import Told, around_ns, far_short
 from tare.measure.worker_client.languages import language_of
@@ -103,6 +103,8 @@ class Seat:
         self.samples: dict[str, dict[str, list[int]]] = {}
         self.told = Told()
         self.alive = True
+        self.leaks = False
+        """Whether its codec leaves files open: it shares its worker with no other."""
         self.limit_s = 0.0
         """Deadline of preparing and verifying, in seconds; 0 for the run's own."""
         self.distance = float("inf")
@@ -399,6 +401,10 @@ class Seat:
                 self.session.full_batches.add(key)
             return reply
         except WorkerError as error:
+            if self.shared and self.worker is not None and lacks_descriptors(str(error)):
+                self.worker.kill()  # it cannot be told whose files they are: earlier samples stand
+                self.alive = False
+                return None
             self.lose(error)
             return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING, Any
 
 from tare.fidelity.non_finite import NOT_JSON
@@ -10,9 +12,18 @@ if TYPE_CHECKING:
     from tare.errors import WorkerError
     from tare.measure.session import Part
 
-__all__ = ["fail", "judge_verify"]
+__all__ = ["fail", "judge_verify", "lacks_descriptors"]
 
 _STATUS_OF = {"timeout": "timeout", "killed": "killed", "refused": "refused", "encode": "refused"}
+
+
+def lacks_descriptors(reason: str) -> bool:
+    """Whether an error says that its process has too many files open: perhaps another codec's.
+
+    >>> lacks_descriptors("decode: [Errno 24] Too many open files: 'x'"), lacks_descriptors("no such file")
+    (True, False)
+    """
+    return os.strerror(errno.EMFILE) in reason
 
 
 def fail(case: dict[str, Any], error: WorkerError) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure.cases import NOT_REACHED
-from tare.measure.sampling.outcome import fail
+from tare.measure.sampling.outcome import fail, lacks_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +31,8 @@ _LEAST_S = 3.0
 _LEAST_LOAD_S = 10.0
 # Longer than this, in seconds, no trial waits for another's timed call: that may hang.
 _PATIENCE_S = 1.0
+# Files that a codec may leave open in its trial and still share a worker: libraries open some once.
+_LEAK = 16
 TRIAL = 0
 """Number of the round that trials take."""
 
@@ -86,10 +88,11 @@ class Trials:
         def work() -> None:
             try:
                 while (seat := self._next(until_s, last)) is not None:
+                    group = _group(seat)  # which a codec that leaves files open loses
                     try:
                         lives = self._try(seat, limit_s)
                     finally:
-                        self._leave(seat)
+                        self._leave(group)
                     if not lives and not last and seat.case["status"] == "timeout":
                         late.append(seat)
                     done.put(seat)
@@ -148,9 +151,9 @@ class Trials:
         text = seat.part.kind == "table" and not seat.language and seat.codec.format.text
         return text and (own is None or own.id != seat.codec.format_id or seat.codec.compressor is not None)
 
-    def _leave(self, seat: Seat) -> None:
+    def _leave(self, group: tuple[Any, ...]) -> None:
         with self._change:
-            self._busy.discard(_group(seat))
+            self._busy.discard(group)
             self._change.notify_all()
 
     def _due(self, seat: Seat, until_s: float, last: bool) -> bool:
@@ -164,16 +167,49 @@ class Trials:
         return session.elapsed_s < until_s and session.elapsed_s + usual_s < session.limit_s(1.0)
 
     def _try(self, seat: Seat, limit_s: float) -> bool:
-        """Prepare and compare, then one warm call of each operation; whether the codec lives."""
-        session, group = self._session, _group(seat)
+        """Prepare and compare, then one warm call of each operation; whether the codec lives.
+
+        A worker whose files grew is ended: the next codec gets a new one. A codec that finds no descriptor left in a
+        worker that others used is tried once more, in a new one.
+        """
+        group = _group(seat)
+        is_new = group not in self._workers
+        if (worker := self._loaded_for(seat, group)) is None:
+            return False
+        before = worker.descriptors
+        lives = self._try_in(seat, worker, limit_s)
+        if not worker.alive:
+            del self._workers[group]
+            return lives
+        lacked = lacks_descriptors(str(seat.case.get("reason", "")))
+        grown = before is not None and (worker.descriptors or 0) - before >= _LEAK
+        if not (lacked or grown):
+            return lives
+        del self._workers[group]
+        worker.kill()  # those that are well get another one: `_revive`
+        if lacked and not is_new:
+            seat.case.update(status="pending", reason="", note="")
+            seat.alive, seat.worker = True, None
+            return self._try(seat, limit_s)
+        seat.leaks = grown
+        return lives
+
+    def _loaded_for(self, seat: Seat, group: tuple[Any, ...]) -> Worker | None:
+        """The worker of a group, started if there is none; None if it cannot be, which the seat's case says."""
+        session = self._session
         try:
             worker = self._workers.get(group) or _loaded(session, self._part, seat.language)
         except WorkerError as error:
             session.check()
             fail(seat.case, error)
             seat.alive = False
-            return False
+            return None
         self._workers[group] = worker
+        return worker
+
+    def _try_in(self, seat: Seat, worker: Worker, limit_s: float) -> bool:
+        """Prepare and compare, then one warm call of each operation; whether the codec lives."""
+        session = self._session
         seat.limit_s = session.settings.deadline_s if seat.codec == session.base else limit_s
         seat.share(worker)
         began_s = session.elapsed_s
@@ -187,8 +223,6 @@ class Trials:
                 if seat.alive and session.elapsed_s + seat.expected_s(operation) < session.limit_s(1.0):
                     seat.sample(operation, TRIAL, position)
         seat.tried_s = session.elapsed_s - began_s
-        if not worker.alive:
-            del self._workers[group]
         return seat.alive
 
     def _revive(self) -> None:
@@ -229,9 +263,9 @@ class _Turn:
 
 
 def _group(seat: Seat) -> tuple[Any, ...]:
-    """Codecs of one group share a worker: they are of one library and work on one kind."""
+    """Codecs of one group share a worker: they are of one library and work on one kind. One that leaves files open has its own."""
     labels = seat.case["labels"]
-    apart = "twin" in labels or labels["codec"] == "copy"
+    apart = labels["codec"] if seat.leaks else "twin" in labels or labels["codec"] == "copy"
     return seat.codec.library.modules or seat.codec.format.id, seat.kind, apart
 
 

@@ -22,6 +22,8 @@ USUAL = {
 
 # Libraries write the same format in sizes that differ by no more than this, as a logarithm.
 ALIKE = 0.1
+# Formats that compress by themselves: which compressor it was, the size tells, and nothing near it.
+PRESSED, SAME = ("parquet", "arrow", "orc", "avro"), 0.005
 # A file of the same format that differs by no more than this is compressed alike.
 NEAR = 0.3
 
@@ -78,7 +80,8 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
     if size:
         # A format may compress by itself, or not: what is nearest in size is what the user has.
         least = min((off[one.codec] for one in alike if one.codec in off), default=0.0)
-        alike = [one for one in alike if off.get(one.codec, math.inf) <= least + ALIKE] or alike
+        near = SAME if format in PRESSED else ALIKE
+        alike = [one for one in alike if off.get(one.codec, math.inf) <= least + near] or alike
     best = min(alike, key=lambda one: (one.read_s, one.codec))
     return found | {"codec": best.codec, "write_s": best.write_s, "read_s": best.read_s}
 

@@ -22,8 +22,8 @@ __all__ = [
     "WORTH",
     "is_common",
     "is_small",
-    "line_change",
     "keeps_types",
+    "line_change",
     "no_matter",
     "preference",
     "preferred",
@@ -151,13 +151,15 @@ def is_small(choice: Choice, costs: Costs, own: str | None = None) -> bool:
     Args:
         choice: The codecs that qualify.
         costs: Codec -> its cost in seconds, with draws.
-        own: Codec that the user's file is in; where it is not known or does not qualify, the dearest stands for it.
+        own: Codec that the user's file is in; where it is not known, does not qualify or costs least, the dearest
+            stands for it.
     """
     if choice.profile.name in REPEATED or len(choice.several) < 2:
         return False
     spent = [costs[one.codec][0] for one in choice.several]
-    most = costs[own][0] if own is not None and own in costs else max(spent)
-    return most - min(spent) < MOMENT_S
+    least = min(spent)
+    known = own is not None and own in costs and costs[own][0] > least
+    return (costs[own][0] if known and own else max(spent)) - least < MOMENT_S
 
 
 def no_matter(verdict: Mapping[str, Any]) -> str:

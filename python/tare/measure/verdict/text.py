@@ -212,17 +212,18 @@ def beside(verdict: Mapping[str, Any]) -> str:
         verdict: The verdict, with ``chosen``, ``source`` and ``reference``.
     """
     own, have, usual = verdict["chosen"], verdict["source"], verdict["reference"]
-    # A message is one of many: the file's size is not the size of one.
     message = verdict["profile"] == "message"
-    if have["format"] and not message:
+    ways = ("write", "read") if message else ("read",)
+    # A line is a message: the file's size is not the size of one.
+    if have["format"] and not (message and have["format"] == "ndjson"):
         name = f"{'compressed ' * have['compressed']}{source_name(have)}"
         if own["codec"] == have["codec"] or split_id(own["codec"])[::3] == (have["format"], None):
             said = against(own, {"bytes": have["bytes"]})
             return f"{said} than the {name} you have" if said else f"the {name} you have"
-        if said := against(own, have):
+        if said := against(own, have, ways):
             return f"{said} than the {name} you have"
     if usual and usual["codec"] != own["codec"]:
-        said = against(own, usual, ("write", "read") if message else ("read",))
+        said = against(own, usual, ways)
         if said:
             return f"{said} than {title_of(usual['codec'])}"
     return ""
@@ -342,7 +343,7 @@ def doubt(verdict: Mapping[str, Any]) -> str:
         return ""
     parts = [_rival(verdict, codec) for codec in verdict["rivals"][:2]]
     if not parts:
-        return f"Likely, not certain: {'; '.join(why) or 'the times vary by more than the codecs differ'}."
+        return f"Close: probably the best, but {'; '.join(why) or 'the times vary by more than the codecs differ'}."
     others = len(verdict["rivals"]) - 2
     more = f" {others} other{'s are' if others > 1 else ' is'} as close." if others > 0 else ""
     chosen = f" {said}." if (said := verdict.get("preferred")) else ""
@@ -458,8 +459,11 @@ def nothing(
     """
     lead = f"{'Provisional: no' if provisional else 'No'} codec fits {profile}: "
     if all(names[0] in ABSENT for _, names, _ in excluded):
-        asked = any(names[0] == "asked" for _, names, _ in excluded)
-        return f"{lead}no codec {'asked for ' if asked else ''}was measured.", []
+        if any(names[0] == "asked" for _, names, _ in excluded):
+            return f"{lead}no codec asked for was measured.", []
+        if any(names[0] == "measured" for _, names, _ in excluded):
+            return "No answer yet: the time was over before a codec was measured.", ["--time gives more"]
+        return f"{lead}no codec was measured.", []
     alone: dict[str, list[str]] = defaultdict(list)
     for codec, names, _ in excluded:
         # Nothing that a user gives up makes reading of what does not read.

@@ -24,6 +24,7 @@ LINE_BYTES = 16 << 20
 """Longest line of the protocol, request or reply."""
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _SIGKILL = 9  # importing signal would cost 4 ms
 
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
@@ -141,9 +142,10 @@ def _take_stdio() -> tuple[int, int]:
 
 
 def _die_with_parent() -> None:
-    """Ask Linux to kill this process when the one that started it ends, even by SIGKILL.
+    """Ask Linux to kill this process when the one that started it ends, even by SIGKILL; and to adopt what codecs leave.
 
-    The end of the input does it otherwise, but not while a codec hangs.
+    The end of the input does it otherwise, but not while a codec hangs. A process whose parent has ended becomes a child
+    of this one, so that who started this one finds and ends it.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -151,7 +153,9 @@ def _die_with_parent() -> None:
 
     parent = os.getppid()
     try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+        prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     except (OSError, AttributeError):
         return
     if os.getppid() != parent:

@@ -25,6 +25,7 @@ from tare.measure.worker_client.handshake import PROTOCOL
 from tare.measure.worker_client.process import Spawned, clean_environment, spawn
 from tare.measure.worker_client.replies import hold_form, parse_reply
 from tare.measure.worker_client.samples import readings
+from tare.measure.worker_client.strays import descendants, end_strays
 
 if TYPE_CHECKING:
     from typing import Self
@@ -118,7 +119,10 @@ class Worker:
         self.pid = self._spawned.process.pid
         # Reentrant: a signal handler may end the worker while its own thread reads from it.
         self._guard = threading.RLock()
-        self._end = weakref.finalize(self, _end, self._spawned, str(self.directory), self._guard)
+        self._strays: list[int] = []  # descriptors of processes
+        self._end = weakref.finalize(
+            self, _end, self._spawned, str(self.directory), self._guard, self._strays
+        )
         self._poll = select.poll()
         for descriptor in (self._spawned.stdout, self._spawned.stderr):
             self._poll.register(descriptor, select.POLLIN)
@@ -147,6 +151,14 @@ class Worker:
     def alive(self) -> bool:
         """Whether it can still be asked (as far as we know without asking)."""
         return self._dead is None
+
+    @property
+    def descriptors(self) -> int | None:
+        """How many files it has open; None where that is not shown."""
+        try:
+            return len(os.listdir(f"/proc/{self.pid}/fd"))
+        except OSError:
+            return None
 
     def request(self, op: str, *, deadline_s: float | None = None, **fields: Any) -> dict[str, Any]:
         """Send a request and wait for its reply.
@@ -232,6 +244,7 @@ class Worker:
     def quit(self) -> None:
         """Ask the worker to end, without waiting for it: ``close`` must follow."""
         if self._dead is None and not self._asked:  # one that is busy would not read it
+            self._strays += descendants(self.pid)  # once it has ended, nothing tells whose they were
             with contextlib.suppress(WorkerError, OSError):
                 self.send("quit")
                 self._quitting = True
@@ -249,6 +262,7 @@ class Worker:
         """End the worker now, with all it started; its directory goes."""
         if self._dead is None:
             self._dead = self._error("closed", "the worker has been ended")
+            self._strays += descendants(self.pid)
             _signal_group(self._spawned, signal.SIGKILL)
         self._end()
 
@@ -370,6 +384,7 @@ class Worker:
     def _lose(self, type: str, message: str) -> WorkerError:
         """The worker is no more use: end it, keep the reason."""
         if type in ("timeout", "protocol"):
+            self._strays += descendants(self.pid)
             _terminate(self._spawned)
         self._dead = self._error(type, message)
         self._end()
@@ -428,12 +443,13 @@ def _peek(pid: int) -> int | None:
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
-def _end(spawned: Spawned, directory: str, guard: threading.RLock) -> None:
-    """Everything goes: the group, the process, its pipes, its directory."""
+def _end(spawned: Spawned, directory: str, guard: threading.RLock, strays: list[int]) -> None:
+    """Everything goes: the group, the process, what left the group, its pipes, its directory."""
     process = spawned.process
     _live.pop(process.pid, None)
     _signal_group(spawned, signal.SIGKILL)
     process.wait()
+    end_strays(directory, strays)
     with guard:
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:

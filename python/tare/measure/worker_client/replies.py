@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tare.fidelity.comparison import RANK, worst
+from tare.measure.records.encoding import escaped
 
 __all__ = ["hold_form", "parse_reply"]
 
@@ -31,17 +32,7 @@ def parse_reply(line: bytes) -> Any:
     'a\\ud800b \U0001f600'
     """
     reply = json.loads(line)
-    return _escaped(reply) if _SURROGATE.search(line) else reply
-
-
-def _escaped(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, list):
-        return [_escaped(one) for one in value]
-    if isinstance(value, dict):
-        return {_escaped(name): _escaped(one) for name, one in value.items()}
-    return value
+    return escaped(reply) if _SURROGATE.search(line) else reply
 
 
 def hold_form(request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tare.report.rendering import rendering
+
 __all__ = ["fragment", "render"]
 
 # What a notebook's own style does not give: `report.css` is for a page, and would reach out of a cell.
@@ -25,6 +27,7 @@ _CELL = (
 )
 
 
+@rendering
 def render(result: Any, *, profile: str | None = None, path: str = "") -> str:
     """Lay a Result out as one HTML document.
 
@@ -38,6 +41,7 @@ def render(result: Any, *, profile: str | None = None, path: str = "") -> str:
     return page(result, profile=profile, path=path)
 
 
+@rendering
 def fragment(result: Any, *, profile: str | None = None) -> str:
     """The verdict and its table as a part of a page, for a notebook's cell: no script, no colours but of the bars.
 

@@ -258,7 +258,10 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     if done.startswith("tare convert") and not found.verdict.get("messages"):
         out += _code(done, "Command that converts the file")
     own = name if found.verdict.get("profile") != "message" else ""
-    out += _code(runnable(route, kind, runs_code=runs_code, path=own), "Python code that runs the route")
+    out += _code(
+        runnable(route, kind, runs_code=runs_code, path=own, encoding=answer.encoding_of(found)),
+        "Python code that runs the route",
+    )
     receiver, sender = connected(route, runs_code=runs_code)
     if receiver:
         both = (

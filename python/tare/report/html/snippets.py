@@ -17,7 +17,7 @@ _FORMAT = re.compile(r"[a-z0-9]+(?=[:,]|$)")
 _UNIX = 'socket.socket(socket.AF_UNIX) as {name}:\n    {name}.{verb}("tare.sock")'
 
 
-def runnable(route: str, kind: str, *, runs_code: bool, path: str = "") -> str:
+def runnable(route: str, kind: str, *, runs_code: bool, path: str = "", encoding: str = "") -> str:
     """Write and read a file with the route; encode and decode where its medium is none.
 
     Args:
@@ -25,6 +25,7 @@ def runnable(route: str, kind: str, *, runs_code: bool, path: str = "") -> str:
         kind: ``table`` or ``document``: what the sample stands for.
         runs_code: Whether reading needs ``trust``.
         path: The user's own file; a sample stands for it by default.
+        encoding: The encoding that it is read in, if it was named.
 
     >>> print(runnable("json:orjson@tcp", "document", runs_code=False))
     from tare import Route
@@ -44,7 +45,8 @@ def runnable(route: str, kind: str, *, runs_code: bool, path: str = "") -> str:
     else:
         steps = f"encoded = route.encode(data)\ndata = route.decode(encoded{trust})"
     if path:
-        return f"from tare import Route, read\n\ndata = read({json.dumps(path)})\n{_route(route)}\n{steps}"
+        named = f", encoding={json.dumps(encoding)}" if encoding else ""
+        return f"from tare import Route, read\n\ndata = read({json.dumps(path)}{named})\n{_route(route)}\n{steps}"
     return (
         f"{'import pyarrow' if table else ''}\nfrom tare import Route\n\n"
         f"data = {_SAMPLE['table' if table else 'document']}  # yours\n{_route(route)}\n{steps}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tare.datasets import csvstream, documents
+from tare.datasets import csv_quotes, csvstream, documents
 from tare.datasets.source import Source, find
 from tare.errors import Malformed, PlanError, TareError
 from tare.formats.csv_rows import first_row
@@ -87,12 +87,13 @@ def layout_of_csv(path: str) -> dict[str, str | int] | None:
         style = csvstream.Blocks(source).style
         with open_plain(path) as file:
             start = file.read(_HEADER_BYTES)
-    except (csvstream.Undecided, TareError):
+    except (csv_quotes.Undecided, TareError):
         return None  # read whole: it is settled there, or the row and the byte are named
     header = first_row(start)
     if found.unsure or not found.types or not start[:header].strip() or header == len(start):
         return None
-    if source.skipped:  # a part has no place for the note on comment lines, nor for their loss
+    # A part has no place for a note, nor for the loss of comment lines.
+    if source.skipped or found.rows_in_value is not None:
         return None
     if not start[:header].endswith(
         b"\n"

@@ -88,10 +88,10 @@ def _of_part(path: str | BinaryIO, given: Mapping[str, Any], options: Mapping[st
 
 
 def _of_file(path: str, options: Mapping[str, Any], codec: Codec, *, read: str, trust: bool) -> Rows:
-    source, losses = find(path, format=read or None), Losses()
+    encoding = options.get("encoding")
+    source, losses = find(path, format=read or None, encoding=encoding), Losses()
     of_r, data_only = source.format in objects.FORMATS, bool(options.get("data_only"))
     columns = columns_of(options) if of_r else None  # what others lose is not told
-    encoding = options.get("encoding")
     if data_only:
         objects.refuse_without_r(source.format, codec)
     if data_only and of_r and source.format != "fst":

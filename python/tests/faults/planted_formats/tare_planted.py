@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import tempfile
 import time
 
 from tare.formats.base import Format, Library
@@ -79,6 +80,56 @@ def noisy(data):
     return json.loads(bytes(data))
 
 
+_OPEN = []
+
+
+def files(data):
+    """Leave files open until there are no more, and go on."""
+    try:
+        while True:
+            _OPEN.append(open(os.devnull))
+    except OSError:
+        return json.loads(bytes(data))
+
+
+def drip(data):
+    """Leave some files open with each call."""
+    _OPEN.extend(open(os.devnull) for _ in range(20))
+    return json.loads(bytes(data))
+
+
+def file(data):
+    """Needs a file of its own, as many libraries do."""
+    with tempfile.TemporaryFile() as scratch:
+        scratch.write(data)
+        scratch.seek(0)
+        return json.loads(scratch.read())
+
+
+def daemon(data):
+    """Leave a process that is in no group of ours any more."""
+    _leave_behind(dict(os.environ))
+    return json.loads(bytes(data))
+
+
+def bare(data):
+    """The same, and nothing in its environment tells where it is from."""
+    _leave_behind({})
+    return json.loads(bytes(data))
+
+
+def _leave_behind(environment):
+    log = os.path.join(os.environ["XDG_CACHE_HOME"], "daemons")
+    if (child := os.fork()) == 0:
+        os.setsid()
+        if os.fork() == 0:
+            with open(log, "a") as told:
+                told.write(f"{os.getpid()}\n")
+            os.execve("/bin/sleep", ["sleep", "600"], environment)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 def refuse(_):
     raise TypeError("this library takes no such value")
 
@@ -106,5 +157,10 @@ FORMAT = Format(
         _library("leak", decode_=leak),
         _library("noisy", decode_=noisy),
         _library("refuse", encode_=refuse),
+        _library("files", decode_=files),
+        _library("drip", decode_=drip),
+        _library("file", decode_=file),
+        _library("daemon", decode_=daemon),
+        _library("bare", decode_=bare),
     ),
 )

@@ -1,0 +1,1 @@
+"""Calls of Tare beside the plain calls of the libraries under them."""

@@ -1,0 +1,1 @@
+"""Chunked compression beside the stock tools."""

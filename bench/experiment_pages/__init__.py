@@ -1,0 +1,1 @@
+"""The pages of `docs/experiments`: published figures beside those of a record."""

@@ -1,0 +1,1 @@
+"""What `tare measure` itself costs, and how steady its figures are."""

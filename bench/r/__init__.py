@@ -1,0 +1,1 @@
+"""R's own formats outside R, beside R and their compressors."""

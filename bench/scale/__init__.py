@@ -1,0 +1,1 @@
+"""Work spread over processes, beside the work alone and other tools."""

@@ -1,0 +1,1 @@
+"""Stores beside R's storr, other libraries' stores and plain files."""

@@ -1,0 +1,239 @@
+"""CSV by the standard library or, of larger texts, by polars: fields as texts, beside the values that were made of them."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from io import BytesIO, TextIOWrapper
+from typing import TYPE_CHECKING, Any
+
+from tare.converting.second_reading.outcome import (
+    Difference,
+    Request,
+    SecondReading,
+    may_load,
+    numbered,
+    sampled,
+)
+from tare.datasets import csvs, encodings
+from tare.datasets.source import printable
+from tare.fidelity.comparison import show
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tare.datasets.csv_dialect import Dialect
+
+__all__ = ["read_csv"]
+
+OWN = "Python's csv"
+# Texts up to here are read by the standard library, and of longer ones as much, where there is nothing quicker.
+_PLAIN_BYTES = 1 << 20
+_TRUE, _FALSE = frozenset({"1", "true", "True", "TRUE"}), frozenset({"0", "false", "False", "FALSE"})
+_Blocks = list[tuple[int, int]]
+# The fields of some blocks of rows, by column, and the number of all rows; None if it is not known.
+_Texts = tuple[list[list[str | None]], int | None]
+
+
+def read_csv(request: Request) -> SecondReading:
+    """Reads a CSV by another reader, which gives texts, and judges the values that the first made of them.
+
+    What polars reads differently the standard library has to, too: it decides.
+    """
+    table: pa.Table = request.value
+    source = replace(request.source, notes=[])
+    data = encodings.to_utf8(source, source.read()[0], request.encoding)
+    style = csvs.settled(source, data)
+    if not table.num_columns:
+        return SecondReading(why="it has no columns")
+    blocks = sampled(table.num_rows, table.num_columns)
+    names, _ = may_load(request, "polars")
+    names = [] if style.escaped else names  # polars knows no escapes
+    if len(data) > _PLAIN_BYTES and names:
+        try:
+            found = _judged("polars", request, style, blocks, _by_polars(data, style, blocks))
+        except (KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except BaseException:  # it panics, and has errors of its own
+            found = None
+        if found is not None and found.difference is None:
+            return found
+    elif len(data) > _PLAIN_BYTES:
+        data = data[: csvs.last_row(data[:_PLAIN_BYTES], style)]
+        blocks = [(0, min(table.num_rows, data.count(b"\n")))]  # no fewer than its rows
+    try:
+        texts = _by_python(data, style, blocks, whole=len(data) > _PLAIN_BYTES or bool(names))
+        return _judged(OWN, request, style, blocks, texts)
+    except csv.Error:  # such as a field that is longer than it takes
+        return SecondReading(why=f"{OWN} does not read it")
+
+
+# --- the readers ------------------------------------------------------------------------------
+
+
+def _by_polars(data: bytes, style: Dialect, blocks: _Blocks) -> _Texts:
+    import polars as pl
+
+    lazy = pl.scan_csv(
+        BytesIO(data),
+        separator=style.delimiter,
+        quote_char=None if style.literal else '"',
+        infer_schema=False,
+        raise_if_empty=False,
+    )
+    parts = [lazy.slice(start, end - start).collect() for start, end in blocks]
+    whole = pl.concat(parts) if parts else lazy.head(0).collect()
+    return [column.to_list() for column in whole.get_columns()], int(lazy.select(pl.len()).collect().item())
+
+
+def _by_python(data: bytes, style: Dialect, blocks: _Blocks, *, whole: bool) -> _Texts:
+    text = TextIOWrapper(BytesIO(data), "utf-8-sig", newline="")
+    lines = csv.reader(
+        text,
+        delimiter=style.delimiter,
+        quoting=csv.QUOTE_NONE if style.literal else csv.QUOTE_MINIMAL,
+        escapechar="\\" if style.escaped else None,
+    )
+    header = next(filter(None, lines), [])
+    chosen, last = iter(blocks), 0
+    start, end = next(chosen, (0, 0))
+    kept: list[list[str]] = []
+    for number, row in enumerate(_rows_of(lines, len(header))):
+        last = number + 1
+        if number >= end:
+            start, end = next(chosen, (0, 0))
+        if start <= number < end:
+            kept.append(row)
+        elif not end and not whole:
+            break
+    columns: list[list[str | None]] = [[] for _ in header]
+    for row in kept:
+        if len(row) != len(header):
+            raise csv.Error("rows of several lengths")
+    if kept:
+        columns = [list(column) for column in zip(*kept, strict=True)]
+    return columns, last if whole else None
+
+
+def _rows_of(lines: Iterator[list[str]], fields: int) -> Iterator[list[str]]:
+    """The rows: a blank line is one where there is one column, and none of them elsewhere."""
+    return (row or [""] for row in lines) if fields == 1 else filter(None, lines)
+
+
+# --- the judgement ----------------------------------------------------------------------------
+
+
+def _judged(name: str, request: Request, style: Dialect, blocks: _Blocks, texts: _Texts) -> SecondReading:
+    """What is said of the texts that a reader gave."""
+    import pyarrow as pa
+
+    table, (fields, total) = request.value, texts
+    rows = list(numbered(blocks))
+    if total is None:
+        rows = rows[: len(fields[0])] if fields else []
+    if total is not None and total != table.num_rows:
+        difference = Difference("the number of rows", f"{table.num_rows:,}", f"{total:,}")
+        return SecondReading(name, "", len(rows), table.num_rows, difference)
+    places = _places(request, style, len(fields))
+    if places is None:
+        return SecondReading(why=f"{name} reads other columns of it")
+    parts = [table.slice(start, end - start) for start, end in blocks]
+    own = pa.concat_tables(parts) if parts else table.slice(0, 0)
+    for at, place in enumerate(places):
+        cells, found = own.column(at).slice(0, len(rows)), fields[place]
+        wrong = _first_wrong(cells, found, style.decimal)
+        if wrong is not None:
+            place_ = f"column {printable(table.column_names[at])}, row {rows[wrong] + 1:,}"
+            value, text = show(cells[wrong].as_py()), show(found[wrong])
+            return SecondReading(name, "", len(rows), table.num_rows, Difference(place_, value, text))
+    return SecondReading(name, "", len(rows), table.num_rows)
+
+
+def _places(request: Request, style: Dialect, fields: int) -> list[int] | None:
+    """Where the columns of the table stand in the text; None if that cannot be said."""
+    names: list[str] = request.value.column_names
+    if request.columns is None:
+        return list(range(fields)) if fields == len(names) else None
+    head = TextIOWrapper(BytesIO(request.source.head), "utf-8-sig", errors="replace", newline="")
+    header = next(filter(None, csv.reader(head, delimiter=style.delimiter)), [])
+    if len(header) != fields or len(set(names)) != len(names) or len(set(header)) != len(header):
+        return None
+    try:
+        return [header.index(name) for name in names]
+    except ValueError:
+        return None
+
+
+def _first_wrong(cells: Any, texts: list[str | None], decimal: str) -> int | None:
+    """The place of the first cell whose text means another value; None if there is none."""
+    import pyarrow as pa
+
+    kind = cells.type
+    if (pa.types.is_timestamp(kind) or pa.types.is_time64(kind)) and kind.unit == "ns":
+        kind = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.time64("us")
+        cells = cells.cast(kind, safe=False)
+    meaning = _meaning(kind, decimal)
+    if meaning is None:
+        return None
+    values = cells.to_pylist()
+    try:
+        if values == list(map(meaning, texts)):  # type: ignore[arg-type]
+            return None
+    except (TypeError, ValueError, AttributeError):
+        pass  # a missing value, or one that only a closer look compares
+    for at, (value, text) in enumerate(zip(values, texts, strict=False)):
+        if not _means(text, value, meaning, temporal=bool(pa.types.is_temporal(kind))):
+            return at
+    return None
+
+
+def _means(text: str | None, value: Any, meaning: Callable[[str], Any], *, temporal: bool) -> bool:
+    """Returns whether a text stands for a value; one that only the first reader can parse is taken as right."""
+    if value is None:
+        return text is None or text.strip() in csvs.MISSING
+    if text is None:
+        return bool(value == "")
+    try:
+        found = meaning(text)
+    except ValueError:
+        return temporal
+    if isinstance(value, dt.datetime) and (found.tzinfo is None) != (value.tzinfo is None):
+        return True  # a zone that the column has, and its texts have not
+    return bool(found == value) or (isinstance(value, float) and math.isnan(value) and math.isnan(found))
+
+
+def _meaning(kind: Any, decimal: str) -> Callable[[str], Any] | None:
+    """Returns what makes a value of a text, for a type; None for those that are not compared."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_string(kind) or types.is_large_string(kind):
+        return str
+    if types.is_null(kind):
+        return str
+    if types.is_integer(kind):
+        return int
+    if types.is_floating(kind):
+        return float if decimal == "." else lambda text: float(text.replace(decimal, "."))
+    if types.is_boolean(kind):
+        return _truth
+    if types.is_timestamp(kind):
+        return _moment
+    if types.is_date32(kind):
+        return dt.date.fromisoformat
+    return dt.time.fromisoformat if types.is_time(kind) else None
+
+
+def _truth(text: str) -> bool:
+    word = text.strip()
+    if word not in _TRUE and word not in _FALSE:
+        raise ValueError(word)
+    return word in _TRUE
+
+
+def _moment(text: str) -> dt.datetime:
+    moment = dt.datetime.fromisoformat(text.strip())
+    return moment if moment.tzinfo is None else moment.astimezone(dt.UTC)

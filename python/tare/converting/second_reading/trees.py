@@ -1,0 +1,236 @@
+"""JSON, NDJSON, MessagePack and YAML by another library: of large ones some items, the others are only counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tare.converting.second_reading.agreement import first_difference
+from tare.converting.second_reading.outcome import (
+    Difference,
+    Request,
+    SecondReading,
+    may_load,
+    numbered,
+    windows,
+)
+from tare.datasets import encodings
+from tare.datasets.source import printable
+from tare.fidelity.comparison import show
+
+__all__ = ["read_json", "read_msgpack", "read_ndjson", "read_yaml"]
+
+# What is decoded again of a large document; smaller ones are compared whole.
+_SAMPLE_BYTES = 1 << 20
+_YAML_BYTES = 32 << 10
+_PART_BYTES = 64 << 10
+_LEAST_ITEMS = 8
+_MOST_ITEMS = 1 << 13
+_ITEM = re.compile(r"\[(\d+)\]")
+
+
+def read_json(request: Request) -> SecondReading:
+    """Reads JSON by msgspec; by the standard library where msgspec does not, e.g. NaN."""
+    names, why = may_load(request, "msgspec")
+    data = _text(request)
+    if names:
+        import msgspec
+
+        try:
+            return _sampled(_Msgspec(msgspec.json.decode, str), data, request)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            why = "msgspec does not read it"
+    if not request.source.plain:
+        return SecondReading(why=why)  # the standard library read it the first time
+    try:
+        return _whole("Python's json", json.loads(data), request)
+    except (ValueError, RecursionError):
+        return SecondReading(why=why)
+
+
+def read_ndjson(request: Request) -> SecondReading:
+    """Reads lines of JSON by msgspec: some of them, and the number of all."""
+    import numpy as np
+
+    names, why = may_load(request, "msgspec")
+    if not names:
+        return SecondReading(why=why)
+    import msgspec
+
+    data = _text(request)
+    text = np.frombuffer(data, np.uint8)
+    ends = np.append(np.flatnonzero(text == ord("\n")), len(text))
+    starts = np.append(0, ends[:-1] + 1)
+    lines = np.flatnonzero(ends > starts)
+    spaced = lines[text[starts[lines]] <= ord(" ")]
+    blank = [at for at in spaced.tolist() if not data[starts[at] : ends[at]].strip()]
+    if blank:
+        lines = lines[~np.isin(lines, blank)]
+    rows, total = _Rows(request.value), len(lines)
+    chosen = windows(total, _most(total, len(data)))
+    compared = sum(end - start for start, end in chosen)
+    if total != len(rows):
+        return SecondReading("msgspec", "", compared, len(rows), _counts(len(rows), total))
+    decode = msgspec.json.Decoder().decode
+    try:
+        for start, end in chosen:
+            places = lines[start:end]
+            read = [_part(decode(data[starts[at] : ends[at]]), request) for at in places.tolist()]
+            if (found := first_difference(rows.block(start, end), read)) is not None:
+                return SecondReading("msgspec", "", compared, total, _told("", found, start))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return SecondReading(why="msgspec does not read it")
+    return SecondReading("msgspec", "", compared, total)
+
+
+def read_msgpack(request: Request) -> SecondReading:
+    """Reads MessagePack by msgspec."""
+    names, why = may_load(request, "msgspec")
+    if not names:
+        return SecondReading(why=why)
+    import msgspec
+
+    try:
+        return _sampled(_Msgspec(msgspec.msgpack.decode, Any), request.source.read()[0], request)
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
+        return SecondReading(why="msgspec does not read it")
+
+
+def read_yaml(request: Request) -> SecondReading:
+    """Reads a short YAML text by ruamel.yaml, by YAML 1.2: a hundred times slower than the loader in C."""
+    names, why = may_load(request, "ruamel.yaml")
+    if not names:
+        return SecondReading(why=why)
+    data = _text(request)
+    if len(data) > _YAML_BYTES:
+        return SecondReading(why="the other reader is slow, and the text is longer than 32 KiB")
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        values = list(YAML(typ="safe", pure=True).load_all(data))
+    except (YAMLError, ValueError, TypeError, AttributeError, RecursionError):
+        return SecondReading(why="ruamel.yaml does not read it")
+    value = values[0] if len(values) == 1 else values
+    return _whole("ruamel.yaml (YAML 1.2)", value, request)
+
+
+class _Msgspec:
+    """Decodes a value, or its items without decoding them.
+
+    Args:
+        decode: The library's function.
+        key: The type of keys.
+    """
+
+    def __init__(self, decode: Callable[..., Any], key: Any) -> None:
+        import msgspec
+
+        self.decode = decode
+        self._list, self._dict = list[msgspec.Raw], dict[key, msgspec.Raw]
+
+    def items(self, data: Any, kind: type) -> Any:
+        """Returns the items of a list or mapping as they are encoded."""
+        return self.decode(data, type=self._list if kind is list else self._dict)
+
+
+class _Rows:
+    """The items of a list, or the rows of columns.
+
+    Args:
+        value: A list, or lists by the name of a column.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._columns = isinstance(value, dict)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._value.values()), ())) if self._columns else len(self._value)
+
+    def block(self, start: int, end: int) -> list[Any]:
+        """Returns the rows from one to another."""
+        if not self._columns:
+            return list(self._value[start:end])
+        parts = [cells[start:end] for cells in self._value.values()]
+        return [dict(zip(self._value, row, strict=True)) for row in zip(*parts, strict=True)]
+
+
+def _most(items: int, size: int) -> int:
+    """Returns how many items of a text or document of so many bytes are compared."""
+    return min(max(int(items * min(_SAMPLE_BYTES / max(size, 1), 1)), _LEAST_ITEMS), _MOST_ITEMS)
+
+
+def _text(request: Request) -> bytes:
+    source = replace(request.source, notes=[])
+    return encodings.to_utf8(source, source.read()[0], request.encoding)
+
+
+def _part(item: Any, request: Request) -> Any:
+    """An item with the names that were asked for."""
+    if request.columns is None or not isinstance(item, dict):
+        return item
+    return {name: item[name] for name in request.columns if name in item}
+
+
+def _whole(name: str, second: Any, request: Request) -> SecondReading:
+    first, items = request.value, 1
+    if isinstance(first, list) and isinstance(second, list):
+        items = len(first)
+        if items != len(second):
+            return SecondReading(name, "", items, items, _counts(items, len(second)))
+        second = [_part(item, request) for item in second] if request.columns is not None else second
+    found = first_difference(first, second)
+    return SecondReading(name, "", items, items, None if found is None else _told("", found))
+
+
+def _sampled(reader: _Msgspec, data: bytes, request: Request) -> SecondReading:
+    """All of a small document; of a larger one the long lists by some of their items."""
+    if len(data) <= _SAMPLE_BYTES:
+        return _whole("msgspec", reader.decode(data), request)
+    value = request.value
+    items = compared = len(value) if isinstance(value, list) else 1
+    stack: list[tuple[str, Any, Any]] = [("", data, value)]
+    while stack:
+        path, part, first = stack.pop()
+        if len(part) <= _PART_BYTES or type(first) not in {list, dict}:
+            found = first_difference(
+                first, _part(reader.decode(part), request) if isinstance(value, list) else reader.decode(part)
+            )
+            if found is not None:
+                return SecondReading("msgspec", "", compared, items, _told(path, found))
+            continue
+        second = reader.items(part, type(first))
+        if type(first) is dict:
+            second = _part(second, request) if isinstance(value, list) else second
+            if first.keys() != second.keys():
+                return SecondReading(
+                    "msgspec", "", compared, items, _told(path, ("", list(first), list(second)))
+                )
+            stack += [(f"{path}.{key}" if path else str(key), second[key], first[key]) for key in first]
+            continue
+        if len(second) != len(first):
+            return SecondReading("msgspec", "", compared, items, _counts(len(first), len(second), path))
+        chosen = windows(len(first), _most(len(first), len(data)))
+        if not path:
+            compared = sum(end - start for start, end in chosen)
+        stack += [(f"{path}[{at}]", second[at], first[at]) for at in numbered(chosen)]
+    return SecondReading("msgspec", "", compared, items)
+
+
+def _counts(first: int, second: int, path: str = "") -> Difference:
+    where = f" at {printable(path)}" if path else ""
+    return Difference(f"the number of items{where}", f"{first:,}", f"{second:,}")
+
+
+def _told(path: str, found: tuple[str, Any, Any], start: int = 0) -> Difference:
+    """The difference at a path below another, or below an item of a list whose beginning was left out."""
+    inner, first, second = found
+    joined = f"{path}.{inner}" if path and inner and not inner.startswith("[") else path + inner
+    if item := _ITEM.match(joined):
+        rest = joined[item.end() :].lstrip(".")
+        joined = f"item {int(item[1]) + start + 1:,}" + (f", {rest}" if rest else "")
+    return Difference(printable(joined) or "the value", show(first), show(second))
