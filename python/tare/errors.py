@@ -88,10 +88,12 @@ class TareError(Exception):
         offset: Byte offset in the encoded input, if known.
         path: File, or path inside the value, if known.
         message_number: Which message of a connection it was, the first being 0, if one was.
+        item: Which item of a list it was, the first being 0, if known.
     """
 
     kind = "error"
     message_number: int | None = None
+    item: int | None = None
 
     def __init__(
         self,

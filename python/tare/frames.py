@@ -23,7 +23,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from tare.categories import in_one_order, same_levels
-from tare.errors import EncodeError
+from tare.errors import EncodeError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "arrow_from_pandas",
     "arrow_from_polars",
+    "bytes_of",
     "only_counts",
     "pandas_by_types",
     "pandas_from_arrow",
@@ -126,6 +127,32 @@ def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
     return table.replace_schema_metadata(metadata)
 
 
+def bytes_of(data: Any) -> int:
+    """Returns the bytes that rows of Arrow's take in memory; where unions are in them, with what they are a slice of.
+
+    Arrow counts those of a slice alone, and crashes at a union without a row that was read from a file.
+
+    Args:
+        data: A table, batch, array or chunked array.
+
+    >>> import pyarrow as pa
+    >>> bytes_of(pa.table({"a": [1, 2]}).slice(1))
+    8
+    """
+    kinds = data.schema.types if hasattr(data, "schema") else [data.type]
+    return int(data.get_total_buffer_size() if any(map(_has_union, kinds)) else data.nbytes)
+
+
+def _has_union(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_union(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _has_union(kind.value_type)
+    return pa.types.is_union(kind) or any(_has_union(kind.field(at).type) for at in range(kind.num_fields))
+
+
 def rows_alone(count: int, metadata: Any = None) -> pa.Table:
     """A table of so many rows and no column, which Arrow makes of no list of columns.
 
@@ -145,8 +172,16 @@ def rows_alone(count: int, metadata: Any = None) -> pa.Table:
 
 
 def polars_from_arrow(table: pa.Table) -> pl.DataFrame:
-    """A polars data frame of the same columns; its categories have levels in order of appearance, and no order."""
+    """A polars data frame of the same columns; its categories have levels in order of appearance, and no order.
+
+    Raises:
+        Unsupported: A column has a union, at which polars panics.
+    """
     import polars as pl
+
+    odd = next((field for field in table.schema if _has_union(field.type)), None)
+    if odd is not None:
+        raise Unsupported(f"column {odd.name[:80]!r}: polars has no type for {odd.type}", path=odd.name)
 
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)  # a Series only comes of an array

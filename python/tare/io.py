@@ -20,17 +20,21 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, codec_part, compressor_id
-from tare.converting import batches, changes, dictionaries, objects, refused
+from tare.converting import batches, changes, dictionaries, objects
+from tare.converting.counting import changes_of
+from tare.converting.encoding import Encoded, advising, encode, usual_codec
 from tare.converting.naming import codec_for, of_files
+from tare.converting.rows import filled
 from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.converting.second_reading.verdict import judge
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
+from tare.datasets import yaml_notes
 from tare.datasets.csv_comments import loss_of
 from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
-from tare.errors import EncodeError, Unsupported
+from tare.errors import DecodeError, EncodeError, Unsupported
 from tare.r.losses import Losses, settle
 from tare.unchanged import Watch
 
@@ -63,8 +67,8 @@ class Conversion:
         verified: Whether the result was read back and its values compared.
         same_bytes: Whether only the compression changed, so that the format's own bytes are those
             of the source. Their values are read only if verification was asked for.
-        changes: What a reader gets back other than it was: path, verdict (``type``, ``lossy``, or ``lost`` of
-            metadata), from, to, count. Without verification only what the types tell.
+        changes: What a reader gets back other than it was: path, verdict (``type``, ``lossy``, ``lost`` of
+            metadata, or ``null`` of names that objects lack, in a table), from, to, count. Without verification only what the types tell.
         losses: What an R object had and the result has not: path, kind, r, kept, count.
         notes: What the user should know.
         second: Of ``source`` and of ``result``, what another library read of them: reader, or why none did,
@@ -193,7 +197,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         src: What `open_dataset` opens. A pipe is read once, as standard input is.
         dst: The file to write, or a binary file object.
         codec: Codec id of the result; by default what the name's ending stands for.
-        format: Id of the source's format, when neither bytes nor name tell.
+        format: Id of the source's format, when neither bytes nor name tell; or of a codec that reads it, such as
+            ``yaml:ruamel``.
         columns: Names of the columns to convert; all by default.
         encoding: Encoding of a source text that is not UTF-8.
         verify: Read the result back and compare. By default if the data are below 64 MiB. Where only
@@ -299,7 +304,7 @@ def _convert(
         if job.strict and (error := loss_of(source)) is not None:
             raise error
         if job.data_only and source.format in objects.FORMATS and source.format != "fst":
-            return _whole(_data_only(source, job, losses), job, losses)
+            return _whole(_data_only(source, job, losses), source, job, losses)
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
                 return _stream(source, job, *dictionaries.rows_for(source, job.codec, job.columns))
@@ -311,15 +316,20 @@ def _convert(
         _read_again(source, data, job)
     job.watch.check()
     settle(losses, [], strict=job.strict, what=printable(data.name))
-    return _whole(data, job, losses)
+    return _whole(data, source, job, losses)
 
 
 def _read_again(source: Source, data: Dataset, job: _Job) -> None:
     """Compare what was read with what another reader reads."""
     asked = Request(source, data.value, job.columns, job.encoding, thorough=bool(job.verify))
-    again = read_again(asked)
+    if source.reader is None:
+        again = read_again(asked)
+    else:
+        again = SecondReading(why=f"{source.reader} was asked for")
     job.again["source"] = again.as_dict()
     job.noted = judge(again, source.format, source.name, allow_loss=job.allow_loss)
+    if any(note.startswith(yaml_notes.READ_BY) for note in data.notes):  # which says more of the same
+        job.noted = []
 
 
 def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:
@@ -337,20 +347,6 @@ def _source(src: Any, format: str | None, encoding: str | None) -> Source | None
     path = isinstance(src, str) and (src == "-" or os.path.exists(src))
     known = path or isinstance(src, os.PathLike) or hasattr(src, "read")
     return find(src, format=format, encoding=encoding) if known else None
-
-
-def usual_codec(chosen: Codec, given: str | None, kind: str) -> Codec:
-    """The codec with the options that keep most, where the user named none."""
-    given = None if given is None else codec_part(given)
-    if given is not None and ("," in given or ":" in given.partition("+")[0]):
-        return chosen
-    more: dict[str, object] = {}
-    if kind == "table" and "default" in chosen.library.options:
-        more["default"] = "text"  # dates and decimals become text instead of an error
-    if chosen.format_id == "yaml" and chosen.library_name == "pyyaml":
-        more |= {"loader": "c", "sort_keys": False}
-    settings = {key: value for key, value in more.items() if chosen.library.options[key].default != value}
-    return replace(chosen, settings=tuple(sorted({**settings, **dict(chosen.settings)}.items())))
 
 
 @contextlib.contextmanager
@@ -387,72 +383,48 @@ def _object(source: Source, job: _Job) -> Conversion:
     )  # fmt: skip
 
 
-def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
+def _whole(data: Dataset, source: Source | None, job: _Job, losses: Losses) -> Conversion:
     codec = usual_codec(job.codec, job.given, data.kind)
     left_out = False
-    with _advising(data, codec):
+    line_of = source.line_of if source is not None and source.format == "ndjson" else None
+    with advising(data.name, data.value, data.kind, codec, given=job.given, line_of=line_of):
         if data.kind == "table" and objects.writes(codec):
             done = objects.write(data.value, None, codec, data_only=job.data_only, strict=job.strict)
             losses += done.loss
             left_out = job.data_only and bool(done.loss)
-            encoded = done.data
+            written = Encoded(done.data, codec)
         else:
-            encoded = codec.encode(data.value)
+            written = encode(data.value, data.kind, codec, job.given)
+            codec = written.codec
             if losses.of_schema and not objects.keeps_schema(data.value, codec):
                 losses += losses.of_schema
                 settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     verify = verify and not left_out  # it differs, as was asked for
-    found: list[dict[str, Any]] = []
+    found = changes_of(written.counted, nulls_alone=verify)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
     notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *job.noted]
     if verify:
-        found, again = _verify(data, encoded, codec, job)
+        changed, again = _verify(data, written.data, codec, job)
+        found += changed
         notes += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
         job.again["result"] = again.as_dict()
     elif data.kind == "table" and not left_out:
-        found = changes.allowed(
+        found += changes.allowed(
             changes.type_losses(data.value.schema, codec), codec, allow_loss=job.allow_loss
         )
     if not verify:
+        notes += written.notes
         notes.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
         )
     with _opened(job) as file:
-        file.write(encoded)
+        file.write(written.data)
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
-        data.bytes_disk or 0, len(encoded), False, verify, False, found,
+        data.bytes_disk or 0, len(written.data), False, verify, False, found,
         [loss.as_dict() for loss in losses], notes, job.again,
     )  # fmt: skip
-
-
-def _is_rows_alone(value: Any) -> bool:
-    """Whether a document is a table but for the columns, which its rows do not have."""
-    return isinstance(value, list) and all(isinstance(row, dict) and not row for row in value)
-
-
-@contextlib.contextmanager
-def _advising(data: Dataset, codec: Codec) -> Iterator[None]:
-    """Name the source in what an encoder says, the part of it that is refused, and what to do."""
-    try:
-        yield
-    except (EncodeError, Unsupported) as error:
-        advice = "Choose another --codec" + (", or some --columns." if data.kind == "table" else ".")
-        where, path = "", error.path
-        part = refused.first_refused(codec, data.value) if data.kind == "document" and path is None else None
-        if part is not None:
-            path = part[0]
-            where = f", at {printable(path) or 'the top'} ({printable(repr(part[1]), 40)})"
-        said = str(error).rstrip(".")
-        if (
-            data.kind == "document"
-            and "document" not in codec.format.kinds
-            and not _is_rows_alone(data.value)
-        ):
-            said = f"{codec.format_id} stores tables, and this document is not one: {said}"
-        text = f"{printable(data.name)}: {said}{where}. Nothing was written. {advice}"
-        raise type(error)(text, format=error.format, path=path) from error
 
 
 def _verify(
@@ -471,13 +443,22 @@ def _verify(
     by_lines = codec.format_id == "ndjson" and data.kind == "table" and data.value.num_columns
     if by_lines:
         back = {name: [] for name in data.value.column_names}
-        for rows in batches.records(result, _LINES_BYTES):  # all rows at once take ten times the memory
+        for rows, _ in batches.records(result, _LINES_BYTES):  # all rows at once take ten times the memory
             for name, cells in back.items():
                 cells += [row.get(name) for row in rows]
     else:  # our own bytes: nothing foreign is run when a pickle is read back
-        back = open_dataset(result, allow_pickle=True).value
+        try:
+            back = open_dataset(result, allow_pickle=True).value
+        except DecodeError as error:
+            raise EncodeError(
+                f"{printable(data.name)}: {codec} writes it, but what it writes cannot be read back here to compare it: "
+                f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",
+                format=codec.format_id,
+            ) from error
     found = (
-        changes.table_changes(data.value, changes.of_columns(back) if by_lines else back)
+        changes.columns_changes(data.value, back)
+        if by_lines
+        else changes.table_changes(data.value, back)
         if data.kind == "table"
         else _document_changes(data.value, back)
     )
@@ -490,6 +471,7 @@ def _verify(
 def _document_changes(value: Any, back: Any) -> list[dict[str, Any]]:
     if kinds.kind_of(back) == "table":  # records went into a table format
         back = kinds.convert(back, "records" if isinstance(value, list) else "columns")
+        value = filled(value, back)  # the names that a row lacks are told before
     return changes.document_changes(value, back)
 
 
@@ -533,7 +515,7 @@ def _recompress(source: Source, job: _Job) -> Conversion:
 
 def _streams(source: Source, target: Codec, job: _Job) -> bool:
     large = source.size * (6 if source.compressors or source.format == "parquet" else 1) > STREAM_BYTES
-    simple = target.library_name in ("pyarrow", "orjson") and job.encoding is None
+    simple = target.library_name in ("pyarrow", "orjson") and job.encoding is None and source.reader is None
     return (
         source.path is not None and large and simple and not job.verify and source.format in batches.READ and target.format_id in batches.WRITTEN
         and not (source.format == target.format_id == "ndjson")
@@ -544,7 +526,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
     import pyarrow as pa
 
     found = changes.allowed(changes.type_losses(schema, job.codec), job.codec, allow_loss=job.allow_loss)
-    count = 0
+    source.counted, count = [], 0
     with _opened(job) as file:
         counted = Counted(file)
         try:
@@ -564,6 +546,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
                 raise EncodeError(str(error), format=job.codec.format_id) from error
             raise
         job.watch.check()
+    found += changes_of(source.counted, nulls_alone=False)
     notes = [
         *dict.fromkeys([*source.notes, *repeated_notes(schema)]),
         "converted batch by batch and not verified; --verify reads it back",

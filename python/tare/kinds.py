@@ -15,8 +15,8 @@ Two kinds of data, *documents* and *tables*, and lone *arrays* live in these in-
 Arrow is the hub. What a kind cannot hold is its loss and no codec's: to judge a
 codec, compare what came back with ``convert(convert(table, native), "arrow")``,
 not with the first table. Known losses: ``records`` and ``columns`` know no
-integer widths, no 32-bit floats, no categories, and forget the types of empty
-and all-null columns; ``polars`` has one time type (ns) and no seconds;
+integer widths, no 32-bit floats, no categories, no maps (those with texts as keys
+are dicts), and forget the types of empty and all-null columns; ``polars`` has one time type (ns) and no seconds;
 ``pandas`` holds every Arrow column exactly (see `tare.frames`).
 """
 
@@ -28,7 +28,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import EncodeError, Unsupported, UsageError
-from tare.frames import rows_alone
+from tare.frames import bytes_of, rows_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -46,6 +46,8 @@ __all__ = [
     "record_slices",
     "resident_bytes",
     "rows_alone",
+    "values_of",
+    "with_text_keys",
 ]
 
 MEMORY_KINDS = ("python", "records", "columns", "arrow", "pandas", "polars", "numpy")
@@ -147,7 +149,7 @@ def resident_bytes(obj: object) -> int:
     """
     kind = class_kind(type(obj))
     if kind == "arrow":
-        return int(obj.nbytes)  # type: ignore[attr-defined]
+        return bytes_of(obj)
     if kind == "pandas":
         return int(obj.memory_usage(deep=True).sum())  # type: ignore[attr-defined]
     if kind == "polars":
@@ -256,8 +258,26 @@ def column_of(name: str, values: list[Any]) -> Any:
             said = f"column {name[:80]!r}: no type of 64 bits holds its integers and what stands beside them"
             raise EncodeError(said, path=name) from error
     except (pa.ArrowException, TypeError, ValueError) as error:
-        text = str(error)[:200]
-        raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
+        at = _first_conflict(values)
+        said = f"no one type holds its values, from item {at + 1:,} on: {str(error)[:200]}"
+        refused = EncodeError(f"column {name[:80]!r}: {said}", path=name)
+        refused.item = at
+        raise refused from error
+
+
+def _first_conflict(values: list[Any]) -> int:
+    """Returns the place of the first value that has no type with those before it."""
+    import pyarrow as pa
+
+    good, bad = 0, len(values)  # so many from the front have a type, and so many have none
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            pa.array(values[:middle], _finest(values))
+            good = middle
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            bad = middle
+    return bad - 1
 
 
 def _with_uint64(values: list[Any], depth: int = 0) -> Any:
@@ -308,7 +328,7 @@ def _from_arrow(table: pa.Table, to: str) -> Any:
         return polars_from_arrow(table)
     if to == "columns" and table.num_rows and not names:
         raise Unsupported(f"the table has no column: that it has {table.num_rows:,} rows would be lost")
-    columns = {name: _in_microseconds(name, table.column(name)).to_pylist() for name in names}
+    columns = {name: values_of(name, table.column(name)) for name in names}
     return columns if to == "columns" else _records_of(columns, table.num_rows)
 
 
@@ -338,10 +358,12 @@ def record_slices(obj: Any) -> Iterator[list[dict[str, Any]]]:
     slices = [
         rows for rows in plain.to_batches(max(_SLICE_CELLS // len(names), _LEAST_ROWS)) if rows.num_rows
     ]
+    first = 0
     for rows in slices or [plain]:
         yield _records_of(
-            {name: column.to_pylist() for name, column in zip(names, rows.columns, strict=True)}
+            {name: _cells(name, column, first) for name, column in zip(names, rows.columns, strict=True)}
         )
+        first += rows.num_rows
 
 
 def _distinct(table: pa.Table, to: str) -> list[str]:
@@ -351,6 +373,26 @@ def _distinct(table: pa.Table, to: str) -> list[str]:
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise Unsupported(f"two columns are named {twice[:80]!r}: {to} cannot hold both", path=twice)
     return names
+
+
+def values_of(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
+    """Returns the cells of a column as Python values.
+
+    Nanoseconds become microseconds where nothing is lost, as Python has no others. A map is a dict if its type says that
+    keys are texts, else a list of pairs.
+
+    Args:
+        name: Of the column, for errors.
+        column: The column.
+
+    Raises:
+        Unsupported: A cell has no value of Python, or a key twice.
+
+    >>> import pyarrow as pa
+    >>> values_of("m", pa.chunked_array([pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))]))
+    [{'a': 1}]
+    """
+    return _cells(name, _in_microseconds(name, column))
 
 
 def _in_microseconds(name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
@@ -376,6 +418,71 @@ def _in_microseconds(name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray
                 )
                 raise Unsupported(said, path=name) from error
     return column
+
+
+def _cells(name: str, column: Any, first: int = 0) -> list[Any]:
+    """The cells of a column, or of a slice of it that begins with the row `first`."""
+    maps: dict[str, Any] = {"maps_as_pydicts": "strict"} if with_text_keys(column.type) else {}
+    try:
+        cells: list[Any] = column.to_pylist(**maps)
+    except (OverflowError, ValueError, KeyError) as error:
+        raise _without_value(name, column, first, maps, error) from error
+    return cells
+
+
+def with_text_keys(kind: Any) -> bool:
+    """Returns true if a type has maps, and the keys of all of them are texts.
+
+    >>> import pyarrow as pa
+    >>> with_text_keys(pa.list_(pa.map_(pa.string(), pa.int8()))), with_text_keys(pa.map_(pa.int8(), pa.int8()))
+    (True, False)
+    """
+    import pyarrow as pa
+
+    keys = list(_key_types(kind))
+    return bool(keys) and all(
+        pa.types.is_string(key) or pa.types.is_large_string(key) or pa.types.is_string_view(key)
+        for key in keys
+    )
+
+
+def _key_types(kind: Any) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if pa.types.is_map(kind):
+        yield kind.key_type
+    for at in range(kind.num_fields):
+        yield from _key_types(kind.field(at).type)
+
+
+def _without_value(name: str, column: Any, first: int, maps: dict[str, Any], error: Exception) -> Unsupported:
+    """Returns the error that names the first row whose cell has no value of Python."""
+    for row in range(len(column)):
+        try:
+            column[row].as_py(**maps)
+        except KeyError as twice:
+            key = str(twice).rpartition("duplicate key was ")[2].rstrip(')."')
+            said = f"column {name[:80]!r}, row {first + row + 1:,}: a map has the key {key[:80]} twice, and objects have each once"
+            return Unsupported(said, path=name)
+        except (OverflowError, ValueError) as beyond:
+            number = getattr(column[row], "value", None)
+            what = f"{column.type}{'' if number is None else f' ({number})'}"
+            said = (
+                f"a value of type {what} lies beyond the years 1 to 9999, which are all that Python's values have"
+                if _has_moments(column.type)
+                else str(beyond)[:200]
+            )
+            said = f"column {name[:80]!r}, row {first + row + 1:,}: {said}"
+            return Unsupported(said, path=name)
+    return Unsupported(f"column {name[:80]!r}: {str(error)[:200]}", path=name)
+
+
+def _has_moments(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_temporal(kind) or any(
+        _has_moments(kind.field(at).type) for at in range(kind.num_fields)
+    )
 
 
 def _columns_of(records: list[Any]) -> dict[str, list[Any]]:

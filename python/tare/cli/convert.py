@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SHOWN = 8
-_WHAT = {"type": "type only", "lossy": "VALUES CHANGED", "lost": "lost"}
+_WHAT = {"type": "type only", "lossy": "VALUES CHANGED", "lost": "lost", "null": "NULLS"}
 _VERIFY = ("size", "hash", "decode")
 
 
@@ -61,7 +61,12 @@ class _Command(click.Command):
     metavar="ID",
     help="Compressor of DST, such as zstd:3; of the chunks inside, where the format has them (.blits).",
 )
-@click.option("--from", "from_", metavar="FORMAT", help="Format of SRC, when neither bytes nor name tell.")
+@click.option(
+    "--from",
+    "from_",
+    metavar="ID",
+    help="Format of SRC, when neither bytes nor name tell; or the codec that reads it, such as yaml:ruamel.",
+)
 @click.option(
     "--to",
     type=CodecId(),

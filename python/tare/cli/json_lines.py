@@ -32,7 +32,7 @@ class LineWriter:
         """
         import orjson
 
-        from tare.formats.scalars import as_text
+        from tare.scalar_text import as_text
 
         option = orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATETIME
         made = []
@@ -76,7 +76,7 @@ def _is_odd(value: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """The value as what JSON has."""
-    from tare.formats.scalars import as_text
+    from tare.scalar_text import as_text
 
     if value is None or isinstance(value, str | int | float):
         return value
@@ -94,7 +94,7 @@ def _plain(value: Any) -> Any:
 
 
 def _key(key: Any) -> Any:
-    from tare.formats.scalars import as_text
+    from tare.scalar_text import as_text
 
     if key is None or isinstance(key, str | int | float):
         return key

@@ -458,7 +458,8 @@ class Codec:
 
         With ``trust`` it is the call that was measured: less than a microsecond is added, whatever the size
         of the data. Without it that is so too, but for Arrow, Parquet read by polars and PostgreSQL's
-        JSONB, whose libraries damaged bytes could crash: these are read once more before.
+        JSONB, whose libraries damaged bytes could crash: these are read once more before; and for ORC, which is
+        read by another process.
 
         Args:
             data: Any bytes-like object.
@@ -506,6 +507,8 @@ class Codec:
                 f"{self.format_id}: reading hostile bytes can run code or crash Python; pass trust=True for data you trust",
                 format=self.format_id,
             )
+        if self.library.crashes:
+            return self._apart
         decode, check = self._trusting, self.library.check
         if check is None:
             return decode
@@ -516,6 +519,16 @@ class Codec:
             return decode(data)
 
         return wary
+
+    def _apart(self, data: Buffer) -> Any:
+        """Decodes bytes in a process that they may crash."""
+        from tare import child_process
+
+        asked = {"format": self.format_id, "library": self.library_name, "options": self.options}
+        try:
+            return child_process.read_table("decode", data, **asked)[0]
+        except (Malformed, Limit) as error:
+            raise type(error)(f"{self.format_id}: {error}", format=self.format_id) from error
 
     def __reduce__(self) -> tuple[type[Codec], tuple[Any, ...]]:
         return type(self), (  # without the calls that were bound

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
+from tare.converting.counting import counted_in
 from tare.datasets import (
     csv_missing,
     csv_quotes,
@@ -25,6 +26,7 @@ from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
 from tare.formats.columnar import batches_of_groups
+from tare.formats.parquet_file import open_parquet
 from tare.kinds import rows_alone
 
 if TYPE_CHECKING:
@@ -277,36 +279,57 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
     if recognise.encoding_of(source.head) not in (None, "utf-8-sig"):
         raise Unsupported(f"{source.name}: only a text in UTF-8 is read line by line", format="ndjson")
     schema = pa.schema([])
-    for rows in records(source):
+    for rows, first_line in records(source):
         try:
-            schema = pa.unify_schemas(
-                [schema, pa.Table.from_pylist(rows).schema], promote_options="permissive"
-            )
-            names = dict.fromkeys(name for row in rows for name in row)
-            for name in names.keys() - set(schema.names):
-                part = pa.array([row.get(name) for row in rows])
-                schema = pa.unify_schemas(
-                    [schema, pa.schema([(name, part.type)])], promote_options="permissive"
-                )
-        except (pa.ArrowException, OverflowError, TypeError) as error:
+            schema = _widened(schema, rows)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            line = first_line + source.line_of(_first_conflict(schema, rows)) + 1
             raise EncodeError(
-                f"{source.name}: no one type holds all values of a column: {str(error)[:200]}. "
-                "Convert it to another document format instead.",
+                f"{printable(source.name)}: no one type holds all values of a column, from line {line:,} on: "
+                f"{str(error)[:200]}. Convert it to another document format instead.",
                 format="ndjson",
             ) from error
     if columns is not None:
         schema = _chosen(schema, places_of(source, schema, list(dict.fromkeys(columns))))
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for rows in records(source):
+        for rows, _ in records(source):
+            source.counted += counted_in(rows, schema)
             table = pa.Table.from_pylist(rows, schema=schema) if schema.names else rows_alone(len(rows))
             yield from table.to_batches(_BATCH_ROWS)
 
     return schema, batches()
 
 
-def records(source: Source, size: int = _BLOCK_BYTES) -> Iterator[list[dict[str, Any]]]:
-    """Yields the rows of NDJSON, those of a block of the text at a time.
+def _widened(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
+    """Returns the types that hold those of a schema and of some rows."""
+    import pyarrow as pa
+
+    schema = pa.unify_schemas([schema, pa.Table.from_pylist(rows).schema], promote_options="permissive")
+    names = dict.fromkeys(name for row in rows for name in row)
+    for name in names.keys() - set(schema.names):
+        part = pa.array([row.get(name) for row in rows])
+        schema = pa.unify_schemas([schema, pa.schema([(name, part.type)])], promote_options="permissive")
+    return schema
+
+
+def _first_conflict(schema: pa.Schema, rows: list[dict[str, Any]]) -> int:
+    """Returns the place of the first row whose types have none in common with those before it."""
+    import pyarrow as pa
+
+    good, bad = 0, len(rows)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            _widened(schema, rows[:middle])
+            good = middle
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            bad = middle
+    return bad - 1
+
+
+def records(source: Source, size: int = _BLOCK_BYTES) -> Iterator[tuple[list[dict[str, Any]], int]]:
+    """Yields the rows of NDJSON, those of a block of the text at a time, and the place of the line that the block begins with.
 
     Args:
         source: The file.
@@ -328,9 +351,9 @@ def records(source: Source, size: int = _BLOCK_BYTES) -> Iterator[list[dict[str,
                 offset=at + sum(len(line) + 1 for line in lines[:place]),
                 advice="Convert it to a document format instead.",
             )
-        at, before = at + len(block), before + block.count(b"\n")
         if rows:
-            yield rows
+            yield rows, before
+        at, before = at + len(block), before + block.count(b"\n")
 
 
 def _whole(source: Source, end_of: Callable[[bytes], int], size: int = _BLOCK_BYTES) -> Iterator[bytes]:
@@ -354,11 +377,12 @@ def _chosen(schema: pa.Schema, places: list[int]) -> pa.Schema:
 
 def _parquet(source: Source, columns: list[str] | None) -> Batches:
     import pyarrow as pa
-    from pyarrow import parquet
 
     with arrow_errors(source):
-        file = parquet.ParquetFile(
-            source.path or pa.BufferReader(source.read()[0]), page_checksum_verification=True
+        file = open_parquet(
+            source.path or pa.BufferReader(source.read()[0]),
+            columns=columns,
+            page_checksum_verification=True,
         )
         schema = file.schema_arrow
     if columns is not None:

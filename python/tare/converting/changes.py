@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, cast
 
 from tare import kinds
 from tare.converting import objects
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = [
     "allowed",
     "becomes",
+    "columns_changes",
     "document_changes",
     "has_arrows_types",
     "non_finite_losses",
-    "of_columns",
     "subject",
     "table_changes",
     "type_losses",
@@ -31,6 +32,7 @@ __all__ = [
 _MOST = 20
 _HAVE_ARROWS_TYPES = ("arrow", "parquet")
 _HOLD_MAPS = ("arrow", "parquet", "orc")
+_OBJECTS = "objects"  # what maps with texts as keys become in JSON and its kin
 _MOST_OF_TABLES = 10_000  # kinds of change are not told apart beyond
 
 
@@ -59,8 +61,13 @@ def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
         if (ordered := ordered_within(field.type)) and not _keeps_order(codec, ordered):
             told = (f"{field.name} (levels)", "lossy", "ordered", "values without an order", None)
             found.append(_change(*told))
-        elif (verdict := _of_maps(field.type)) and not _keeps_maps(codec):
-            told = (field.name, verdict, str(field.type), "lists of pairs", None)
+        elif (verdict := _of_maps(field.type)) and not _keeps_maps(codec, field.type):
+            became = "lists of pairs"
+            if kinds.with_text_keys(field.type) and codec.library.native["table"] in ("records", "columns"):
+                verdict, became = "type", _OBJECTS
+            elif codec.format_id == "avro":
+                verdict = "type"  # of records, which hold two types
+            told = (field.name, verdict, str(field.type), became, None)
             found.append(_change(*told))
     return found
 
@@ -79,9 +86,10 @@ def _keeps_order(codec: Codec, ordered: list[Any]) -> bool:
     )
 
 
-def _keeps_maps(codec: Codec) -> bool:
+def _keeps_maps(codec: Codec, kind: Any) -> bool:
     """Each library of those formats does or refuses them; what writes R's files tells of them itself."""
-    return codec.format_id in _HOLD_MAPS or _is_kept_whole(codec) or objects.writes(codec)
+    holds = codec.format_id in _HOLD_MAPS or (codec.format_id == "avro" and kinds.with_text_keys(kind))
+    return holds or _is_kept_whole(codec) or objects.writes(codec)
 
 
 def _is_kept_whole(codec: Codec) -> bool:
@@ -121,8 +129,29 @@ def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
             return [
                 _change(field.name, "type", str(field.type), "unknown: no rows", 0) for field in before.schema
             ]
-        back = _of_records(back, before.column_names)
+        if not before.num_columns:
+            return table_changes(before, kinds.rows_alone(len(back)))
+        return columns_changes(
+            before, {name: [row.get(name) for row in back] for name in before.column_names}
+        )
     return _told(compare_tables(_without_own(before), kinds.convert(back, "arrow"), limit=_MOST_OF_TABLES))
+
+
+def columns_changes(before: pa.Table, back: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """As `table_changes`, of a table whose columns came back as lists, objects in the place of maps.
+
+    Args:
+        before: What was written.
+        back: Lists by the name of a column.
+
+    >>> import pyarrow as pa
+    >>> columns_changes(pa.table({"a": [1, 2]}), {"a": [1, "x"]})[0]["verdict"]
+    'lossy'
+    """
+    found = table_changes(before, _of_columns(back, before.schema))
+    told = {change["path"] for change in found}
+    mapped = [field for field in before.schema if kinds.with_text_keys(field.type) and field.name not in told]
+    return found + [_change(field.name, "type", str(field.type), _OBJECTS, None) for field in mapped]
 
 
 def subject(change: dict[str, Any]) -> str:
@@ -212,27 +241,50 @@ def _without_own(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, kept(table.schema.metadata)))
 
 
-def _of_records(records: list[dict[str, Any]], names: list[str]) -> pa.Table:
-    if not names:
-        return kinds.rows_alone(len(records))
-    return of_columns({name: [row.get(name) for row in records] for name in names})
-
-
-def of_columns(columns: dict[str, list[Any]]) -> pa.Table:
-    """Returns a table of lists by the name of a column; what has no type in common is text.
-
-    >>> of_columns({"a": [1, "x"]}).to_pydict()
-    {'a': ['1', 'x']}
-    """
+def _of_columns(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
+    """A table of lists by the name of a column; what has no type in common is text."""
     import pyarrow as pa
 
     arrays = []
-    for name, cells in columns.items():
+    for field in schema:
+        cells = columns[field.name]
         try:
-            arrays.append(kinds.column_of(name, cells))
+            arrays.append(_with_maps(field.name, cells, field.type))
         except EncodeError:
             arrays.append(pa.array([None if cell is None else str(cell) for cell in cells]))
-    return pa.table(arrays, names=list(columns))
+    return pa.table(arrays, names=schema.names)
+
+
+def _with_maps(name: str, cells: list[Any], kind: Any) -> Any:
+    """Returns cells as an array in which objects are maps where a type has them; the types of other parts are guessed.
+
+    Raises:
+        EncodeError: They have no one type.
+    """
+    import pyarrow as pa
+
+    there = [cell for cell in cells if cell is not None]
+    mask = pa.array([cell is None for cell in cells])
+    if kinds.with_text_keys(kind):
+        if pa.types.is_struct(kind) and all(isinstance(cell, dict) for cell in there):
+            names = [field.name for field in kind]
+            inner = [
+                _with_maps(
+                    name, [None if cell is None else cell.get(field.name) for cell in cells], field.type
+                )
+                for field in kind
+            ]
+            return pa.StructArray.from_arrays(inner, names, mask=mask)
+        wanted = dict if pa.types.is_map(kind) else list
+        if all(isinstance(cell, wanted) for cell in there):
+            ends = pa.array([0, *accumulate(0 if cell is None else len(cell) for cell in cells)], pa.int32())
+            if wanted is list:
+                items = _with_maps(name, [item for cell in there for item in cell], kind.value_type)
+                return pa.ListArray.from_arrays(ends, items, mask=mask)
+            keys = pa.array([key for cell in there for key in cell], pa.string())
+            values = _with_maps(name, [value for cell in there for value in cell.values()], kind.item_type)
+            return cast(Any, pa.MapArray).from_arrays(ends, keys, values, mask=mask)
+    return kinds.column_of(name, cells)
 
 
 def _told(found: Comparison) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tare.categories import Gathered, has_levels, with_levels
 from tare.converting import batches
 from tare.errors import EncodeError
+from tare.frames import bytes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,7 +194,7 @@ def _groups(rows: Iterable[pa.RecordBatch], least: int) -> Iterator[list[pa.Reco
     size = 0
     for batch in rows:
         some.append(batch)
-        size += batch.nbytes
+        size += bytes_of(batch)
         if size >= least:
             yield some
             some, size = [], 0

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tare import collector
-from tare.datasets import encodings, jsonscan, prefixes, recognise, repeats
+from tare.datasets import encodings, jsonscan, prefixes, recognise, repeats, yaml_notes
 from tare.datasets.numbers import finite, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
 from tare.errors import (
@@ -42,6 +42,7 @@ _FLATTEN = (
     "`tare inspect` says how deep it is."
 )
 _CONTAINERS = (dict, list, tuple)
+_SPACE = re.compile(r"[ \t\r\n]*")  # of JSON
 
 
 def load(
@@ -59,7 +60,7 @@ def load(
         max_bytes: Bound on the value's bytes in memory, for the formats that can be read in part.
         encoding: The text's encoding if it is not UTF-8.
         allow_pickle: Whether a file may be read that names code to run.
-        check_names: Note a name that stands twice in one JSON object.
+        check_names: Note a name that stands twice in one JSON object, and what YAML has beside its values.
 
     Returns:
         The value, and the share of the file's bytes that was read.
@@ -74,14 +75,17 @@ def load(
         "ndjson": parse_lines,
         "yaml": _yaml,
     }
-    read = readers.get(source.format)
+    read = None if source.reader is not None else readers.get(source.format)
     large = max_bytes is not None and source.size * (8 if source.compressors else 1) * 3 > max_bytes
     if read is None:
         if max_bytes is not None and large and source.format in prefixes.READ:
             part = _first_items(source, max_bytes)
             if part is not None:
                 return part
-        return _other(source, max_bytes, allow_pickle), 1.0
+        value = _other(source, max_bytes, allow_pickle, encoding)
+        if check_names and source.format == "yaml":
+            source.notes += filter(None, [yaml_notes.note_dropped(source.read()[0])])
+        return value, 1.0
     limit = None
     if max_bytes is not None and large:
         limit = _limit(source, max_bytes, encoding, read)
@@ -95,6 +99,8 @@ def load(
     value = read(source, data)
     if check_names and source.format in ("json", "ndjson"):
         source.notes += filter(None, [repeats.told(data, lines=source.format == "ndjson")])
+    if check_names and source.format == "yaml":
+        source.notes += filter(None, [yaml_notes.note_dropped(data)])
     return value, share
 
 
@@ -145,8 +151,40 @@ def parse_whole(source: Source, data: bytes) -> Any:
         with collector.paused():
             value, source.plain = _parsed(data)
     except (ValueError, RecursionError) as error:
-        raise _json_fault(source, data, error) from None
+        values = _on_end(source, data) if getattr(error, "msg", "") == "Extra data" else None
+        if values is None:
+            raise _json_fault(source, data, error) from None
+        source.notes.append(f"{len(values):,} JSON values on end, read as a list")
+        return values
     return value
+
+
+def _on_end(source: Source, data: bytes) -> list[Any] | None:
+    """Returns objects and arrays that stand one behind the other; None if something else follows the first."""
+    text = data.decode("utf-8", "surrogatepass")
+    decoder = json.JSONDecoder(parse_float=finite) if may_overflow(data) else json.JSONDecoder()
+    values: list[Any] = []
+    at = 0
+    while space := _SPACE.match(text, at):  # it matches nothing too
+        at = space.end()
+        if at == len(text):
+            break
+        if text[at] not in "{[":
+            return None
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            rest, before = (
+                text[at:].encode("utf-8", "surrogatepass"),
+                len(text[:at].encode("utf-8", "surrogatepass")),
+            )
+            if isinstance(error, json.JSONDecodeError):
+                error.pos -= at
+            raise _json_fault(
+                source, rest, error, base=before, where=f" in value {len(values) + 1:,}"
+            ) from None
+        values.append(value)
+    return values
 
 
 def parse_lines(source: Source, data: bytes) -> list[Any]:
@@ -163,8 +201,11 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
         loads, plain = functools.partial(_parse_line, wide=may_overflow(data)), False
     values = []
     at = 0
+    source.blank_lines = []
     with collector.paused():
-        for whole in io.BytesIO(data):  # not split: lines would need the memory of the text and more
+        for number, whole in enumerate(
+            io.BytesIO(data)
+        ):  # not split: lines would need the memory of the text and more
             line = whole.removesuffix(b"\n")
             if line.strip():
                 try:
@@ -175,6 +216,8 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
                         values.append(parse_json(line))
                     except (ValueError, RecursionError) as error:
                         raise _line_fault(source, data, at, line, error) from None
+            else:
+                source.blank_lines.append(number)
             at += len(whole)
     source.plain = plain
     return values
@@ -233,7 +276,8 @@ def _yaml(source: Source, data: bytes) -> Any:
         import yaml
     except ImportError:
         raise MissingLibrary("Reading YAML needs PyYAML. Install it with: pip install PyYAML") from None
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    readings = yaml_notes.Readings()
+    loader = yaml_notes.loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader), readings)
     _yaml_depth(source, data)
     try:
         values = list(yaml.load_all(data, Loader=loader))  # a safe loader
@@ -247,6 +291,7 @@ def _yaml(source: Source, data: bytes) -> Any:
         ) from None
     value = values[0] if len(values) == 1 else values
     _check_tree(source, value, shares=b"*" in data)
+    source.notes += filter(None, [readings.note()])
     return value
 
 
@@ -286,14 +331,13 @@ def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
     )
 
 
-def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
+def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: str | None) -> Any:
     """Formats that are read whole, by their codec."""
-    from tare import formats
     from tare.codec import Codec
-    from tare.formats.base import Format
 
-    format: Format = formats.get(source.format)
-    if (format.executes_code or format.default.executes_code) and not allow_pickle:
+    codec = source.reader or Codec.parse(source.format)
+    format = codec.format
+    if codec.executes_code and not allow_pickle:
         raise NotTrusted(
             f"{printable(source.name)}: {format.id}: reading it can run any code that the file names. If you trust who "
             "wrote it, say --allow-pickle (allow_pickle=True). `tare inspect` shows what it would import, running nothing.",
@@ -307,9 +351,11 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
             advice="Raise the limit (max_bytes), or convert it to NDJSON or Parquet on a larger machine.",
         )
     data, _ = source.read(None if max_bytes is None else max_bytes * 2)
+    if format.text:
+        data = encodings.to_utf8(source, data, encoding)
     try:
         with collector.paused():
-            value = Codec.parse(source.format).decode(data, trust=allow_pickle)
+            value = codec.decode(data, trust=allow_pickle)
     except DecodeError as error:
         value = _several(source, data)
         if value is None:

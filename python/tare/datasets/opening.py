@@ -68,6 +68,8 @@ def load(source: Source, options: Options) -> Loaded:
         _fits(source)
     partial: dict[str, Any] | None
     with source.naming():
+        if source.reader is not None:
+            return _document(source, options)
         if source.format == "csv":
             value, share, rule = csvload.load(
                 source, max_bytes=options.max_bytes, encoding=options.encoding, columns=options.columns

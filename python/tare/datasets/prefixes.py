@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 from tare import kinds
 from tare.datasets.source import Source
+from tare.formats.avro_types import table_of
 
 __all__ = ["READ", "first_items"]
 
@@ -15,8 +16,8 @@ _EACH, _ONE_IN = 100, 32
 _READ_BYTES = 4096
 
 
-def first_items(source: Source, max_bytes: int) -> tuple[list[Any], float] | None:
-    """The items from the front that fit in memory.
+def first_items(source: Source, max_bytes: int) -> tuple[Any, float] | None:
+    """The items from the front that fit in memory; those of Avro as a table, with the types that the file says.
 
     Args:
         source: A file of a format in `READ`.
@@ -38,9 +39,18 @@ def first_items(source: Source, max_bytes: int) -> tuple[list[Any], float] | Non
                 last = kinds.resident_bytes(item)
             used += last
             if used > max_bytes:
-                return (found, source.part_share(stored.tell())) if found else None
+                return (_typed(source, found), source.part_share(stored.tell())) if found else None
             found.append(item)
-    return (found, 1.0) if found else None
+    return (_typed(source, found), 1.0) if found else None
+
+
+def _typed(source: Source, items: list[Any]) -> Any:
+    if source.format != "avro":
+        return items
+    import fastavro
+
+    with source.open() as file:
+        return table_of(items, fastavro.reader(file).writer_schema)
 
 
 def _msgpack(file: BinaryIO, max_bytes: int) -> Iterator[Any]:

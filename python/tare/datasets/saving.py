@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.categories import one_dictionary
 from tare.errors import EncodeError, Unsupported, UsageError
+from tare.frames import bytes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,7 +129,7 @@ def save_batches(
         for batch in batches:
             writer.write_batch(batch)
             rows += batch.num_rows
-            size += batch.nbytes
+            size += bytes_of(batch)
     return rows, size
 
 

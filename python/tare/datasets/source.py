@@ -20,6 +20,8 @@ from tare.unchanged import Identity, identity
 if TYPE_CHECKING:
     from typing import Self
 
+    from tare.codec import Codec
+
 __all__ = ["HEAD_BYTES", "Source", "find", "free_memory", "printable"]
 
 HEAD_BYTES = 64 << 10
@@ -54,6 +56,9 @@ class Source:
             out where the text is decoded.
         said: The delimiter that the user says stands between fields, or its first line: that of its name by default.
         plain: Whether its value was read as JSON that carries it exactly, so that nothing of it need be checked.
+        reader: The codec that reads it, if the user named one of several.
+        counted: What columns made of the objects of NDJSON that were read batch by batch.
+        blank_lines: Places of the lines of NDJSON that hold nothing, in the part that was parsed last.
     """
 
     name: str
@@ -72,6 +77,17 @@ class Source:
     skipped: bytes = b""
     said: str = ""
     plain: bool = False
+    reader: Codec | None = None
+    counted: list[tuple[str, str, str, int]] = field(default_factory=list)
+    blank_lines: list[int] = field(default_factory=list)
+
+    def line_of(self, item: int) -> int:
+        """The place of the line of NDJSON that holds an item; both are counted from 0."""
+        for blank in self.blank_lines:
+            if blank > item:
+                break
+            item += 1
+        return item
 
     def open(self) -> BinaryIO:
         """The plain bytes from their start, as a file of the caller's to close."""
@@ -228,7 +244,8 @@ def find(
 
     Args:
         x: The path or file object, or the bytes themselves; a source that was found is given back.
-        format: Id of the format, when the bytes and the name do not tell or lie; ``tsv`` is CSV with tabs.
+        format: Id of the format, when the bytes and the name do not tell or lie; ``tsv`` is CSV with tabs. Or of
+            a codec, such as ``yaml:ruamel``, which then reads it.
         name: What to call it in messages and tables.
         max_bytes: How much to take from what is not a file on disk.
         known_only: Refuse what Tare cannot read; otherwise `Source.format` is empty for it.
@@ -242,12 +259,14 @@ def find(
     """
     if isinstance(x, Source):
         return x
+    reader = _reader(format) if format is not None and (":" in format or "," in format) else None
+    format = format if reader is None else reader.format_id
     format, said = ("csv", "\t") if format == "tsv" else (format, "")
     if format is not None:
         formats.get(format)
     with contextlib.ExitStack() as opened:
         source, rest = _stored(x, name, opened)
-        source.said = said
+        source.said, source.reader = said, reader
         if not source.head:
             source.format = format or _named(source.name) or ""
             raise source.error(Truncated, "the file is empty (0 bytes)", offset=0, advice="Write it again.")
@@ -267,6 +286,17 @@ def find(
         source.said = source.said or separator_named(source.above)
         source.head = source.head[len(source.skipped) :]
     return source
+
+
+def _reader(id: str) -> Codec:
+    from tare.codec import Codec
+
+    codec = Codec.parse(id)
+    if codec.compressor is not None:
+        plain = id.partition("+")[0]
+        raise UsageError(f"{id[:80]!r}: compressors around a file are told by its bytes: say {plain[:80]!r}")
+    codec.require()
+    return codec
 
 
 def free_memory() -> int | None:

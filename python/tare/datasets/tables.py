@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tare import child_process
 from tare.datasets.source import Source, printable
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.formats.columnar import read_groups
+from tare.formats.parquet_file import open_parquet
+from tare.frames import bytes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +24,7 @@ __all__ = [
     "load_parquet",
     "places_of",
     "random_access",
+    "spread",
 ]
 
 # Rows taken at a time when the first rows are all that fits.
@@ -41,13 +45,11 @@ def load_parquet(
     Raises:
         Truncated, Malformed: The footer or a page is missing or damaged.
     """
-    import pyarrow.parquet as pq
-
     ends_with(source, b"PAR1", least=12)
     with (
         arrow_errors(source),
         random_access(source) as file,
-        pq.ParquetFile(file, page_checksum_verification=True) as parquet,
+        open_parquet(file, columns=columns, page_checksum_verification=True) as parquet,
     ):
         meta = parquet.metadata
         check_columns(source, parquet.schema_arrow.names, columns)
@@ -56,12 +58,12 @@ def load_parquet(
         groups = [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
         batches = _first_rows(parquet.iter_batches(_BATCH_ROWS, [0], columns), max_bytes)
         first = _table(batches, parquet.schema_arrow if columns is None else None)
-        per_row = first.nbytes / max(first.num_rows, 1)
+        per_row = bytes_of(first) / max(first.num_rows, 1)
         if first.num_rows < groups[0]:
             return first, _part("first rows", first.num_rows, meta.num_rows, source)
         if per_row * meta.num_rows <= max_bytes:
             return read_groups(parquet, columns=columns), None
-        chosen = _spread(groups, int(max_bytes / max(per_row, 1e-9)))
+        chosen = spread(groups, int(max_bytes / max(per_row, 1e-9)))
         table = read_groups(parquet, chosen, columns)
         return table, _part("row groups", table.num_rows, meta.num_rows, source)
 
@@ -91,25 +93,16 @@ def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | No
 
 
 def load_orc(source: Source, *, max_bytes: int | None, columns: list[str] | None) -> tuple[pa.Table, Part]:
-    """Read an ORC file, or stripes spread over it that fit in `max_bytes`.
+    """Read an ORC file, or stripes spread over it that fit in `max_bytes`, in a process that may crash.
 
     Raises:
         Truncated, Malformed: The file's end or a stripe is missing or damaged.
     """
-    import pyarrow as pa
-    from pyarrow import orc
-
-    with arrow_errors(source), random_access(source) as stored:
-        file = orc.ORCFile(stored)
-        check_columns(source, file.schema.names, columns)
-        if max_bytes is None or file.nstripes < 2:
-            return file.read(columns=columns), None
-        first = file.read_stripe(0, columns=columns)
-        if first.nbytes * file.nstripes <= max_bytes:
-            return file.read(columns=columns), None
-        chosen = _spread([1] * file.nstripes, max(int(max_bytes / max(first.nbytes, 1)), 1))
-        table = pa.Table.from_batches([file.read_stripe(k, columns=columns) for k in chosen])
-        return table, _part("stripes", table.num_rows, file.nrows, source)
+    plain = source.path if source.path is not None and not source.compressors else source.read()[0]
+    with arrow_errors(source):
+        table, said = child_process.read_table("load_orc", plain, columns=columns, max_bytes=max_bytes)
+    check_columns(source, said["names"], columns)
+    return table, None if said["whole"] else _part("stripes", table.num_rows, said["rows"], source)
 
 
 def _stream(source: Source, reader: Any, max_bytes: int | None) -> tuple[Any, Part]:
@@ -128,13 +121,13 @@ def _batches(source: Source, reader: Any, max_bytes: int | None) -> tuple[Any, P
     if max_bytes is None or count == 0:
         return reader.read_all(), None
     first = reader.get_batch(0)
-    if first.nbytes > max_bytes:
-        rows = max(int(first.num_rows * max_bytes / first.nbytes), 1)
+    if bytes_of(first) > max_bytes:
+        rows = max(int(first.num_rows * max_bytes / bytes_of(first)), 1)
         total = first.num_rows * count
         return _table([first.slice(0, rows)], reader.schema), _part("first rows", rows, total, source)
-    if first.nbytes * count <= max_bytes:
+    if bytes_of(first) * count <= max_bytes:
         return reader.read_all(), None
-    chosen = _spread([1] * count, max(int(max_bytes / max(first.nbytes, 1)), 1))
+    chosen = spread([1] * count, max(int(max_bytes / max(bytes_of(first), 1)), 1))
     table = _table([reader.get_batch(k) for k in chosen], reader.schema)
     return table, _part("row groups", table.num_rows, None, source, share=len(chosen) / count)
 
@@ -144,18 +137,18 @@ def _first_rows(batches: Any, max_bytes: int) -> list[Any]:
     taken: list[Any] = []
     room = max_bytes
     for batch in batches:
-        if batch.nbytes > room:
-            rows = max(int(batch.num_rows * room / max(batch.nbytes, 1)), 0 if taken else 1)
+        if bytes_of(batch) > room:
+            rows = max(int(batch.num_rows * room / max(bytes_of(batch), 1)), 0 if taken else 1)
             if rows:
                 taken.append(batch.slice(0, rows))
             break
         taken.append(batch)
-        room -= batch.nbytes
+        room -= bytes_of(batch)
     return taken
 
 
-def _spread(sizes: list[int], room: int) -> list[int]:
-    """Indices spread evenly from first to last, their sizes together at most `room`; at least the first."""
+def spread(sizes: list[int], room: int) -> list[int]:
+    """Returns indices spread evenly from first to last, their sizes together at most `room`; at least the first."""
     mean = sum(sizes) / len(sizes)
     count = max(1, min(len(sizes), int(room / max(mean, 1e-9))))
     while count > 1:
@@ -275,6 +268,12 @@ class arrow_errors:  # noqa: N801 - it is used as a statement
         if isinstance(error, pa.ArrowMemoryError | MemoryError):
             raise self.source.error(
                 Limit, f"it asks for more memory than there is ({text})", advice=self.advice
+            ) from error
+        if "decrypt" in text.lower():
+            raise self.source.error(
+                Unsupported,
+                f"a column is encrypted, and Tare has no keys ({text})",
+                advice="Read its other columns (columns, --columns), or all with the tool that wrote it.",
             ) from error
         if isinstance(error, pa.ArrowNotImplementedError):
             raise self.source.error(

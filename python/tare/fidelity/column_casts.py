@@ -7,7 +7,7 @@ nothing else. Where Arrow has no cast, the rules for single values decide.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -124,6 +124,8 @@ def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:
 
     ``left`` holds how many more casts may fail; then the rules for single values take over.
     """
+    if _has_texts_within(a.type, b.type):
+        return _uncast(a, b, left)
     try:
         back = b.cast(a.type)
         found = differences(a, back)
@@ -196,7 +198,38 @@ def _uncast(a: Any, b: Any, left: list[int]) -> Differences:
         return _by_value(a, b, np.arange(len(a)))
     if pa.types.is_map(a.type) != pa.types.is_map(b.type):
         a, b = _as_lists(a, b) if pa.types.is_map(b.type) else reversed(_as_lists(b, a))
-    return in_parts(a, b, lambda ours, theirs: _by_parts(storage(ours), storage(theirs), left))
+    return in_parts(a, b, lambda ours, theirs: _part(storage(ours), storage(theirs), left))
+
+
+def _part(a: Any, b: Any, left: list[int]) -> Differences:
+    return cast_differences(a, b) if _is_text_form(a.type, b.type) else _by_parts(a, b, left)
+
+
+def _has_texts_within(a: Any, b: Any) -> bool:
+    """Whether two nested types are alike in their parts, and some part of one is the text of the other's."""
+    if not pa.types.is_nested(a) or not pa.types.is_nested(b) or not _same_parts(a, b):
+        return False
+    if not _is_lists(a):
+        return any(_is_text_within(a.field(at).type, b.field(at).type) for at in range(a.num_fields))
+    if pa.types.is_map(a) or pa.types.is_map(b):
+        left, right = (_pair_types(kind) for kind in (a, b))
+        return any(map(_is_text_within, left, right))
+    left, right = (cast(Any, kind).value_type for kind in (a, b))
+    return _is_text_within(left, right)
+
+
+def _pair_types(kind: Any) -> list[Any]:
+    pair = kind.field(0).type if pa.types.is_map(kind) else kind.value_type
+    return [pair.field(0).type, pair.field(1).type]
+
+
+def _is_text_within(a: Any, b: Any) -> bool:
+    return _is_text_form(a, b) or _has_texts_within(a, b)
+
+
+def _is_text_form(a: Any, b: Any) -> bool:
+    """Whether a type has a text form that Arrow's cast does not read, and the other is text."""
+    return _is_text(b) and any(form(a) for form in _TEXT_FORMS)
 
 
 def _same_parts(a: Any, b: Any) -> bool:

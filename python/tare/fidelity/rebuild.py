@@ -20,6 +20,7 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from tare.scalar_text import as_text, is_foreign
 from tare.tagged.scalars import scalar_to_tag, zone_of
 from tare.tagged.stand_ins import Other
 
@@ -294,6 +295,8 @@ _RULES: dict[type, Callable[[Any, Any], bool]] = {
 def _foreign_rule(a: Any) -> Callable[[Any, Any], bool] | None:
     """Rules for NumPy and pandas scalars, and for subclasses of the usual types."""
     name = type(a).__name__
+    if is_foreign(a):
+        return lambda x, b: _text(b) and b == as_text(x)
     if name == "float32" and _numpy(a):
         return _float32
     if name in ("datetime64", "Timestamp"):

@@ -210,7 +210,7 @@ class _Walk:
             self._note(pattern, "type", _kind(a), _kind(b), where, names=True, side="type")
             self.stack.append((a, b, pattern, where, 0, depth + 1))
         else:
-            self._note(pattern, "lossy", a, b, where)
+            self._note(pattern, verdict_of(a, b), a, b, where)
 
     def _set_against(self, a: Any, b: Any, pattern: str, where: Any) -> None:
         b = b.of if isinstance(b, Other) else b

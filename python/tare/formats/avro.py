@@ -1,96 +1,57 @@
 """Apache Avro's container file, as defined in https://avro.apache.org/docs/1.12.0/specification/.
 
-The schema is told from the values: the type of a column is that of its first
-value that is not null, and every column may hold nulls.
+The schema is told from the types of the table, and every column may hold nulls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, datetime, time
-from decimal import Decimal
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
+from tare.formats.avro_types import rows_of, table_of
 from tare.formats.base import Buffer, Format, Library, Option, Stream
-from tare.formats.scalars import DEFAULT, as_text
+from tare.formats.columnar import join
+from tare.formats.scalars import DEFAULT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["FORMAT"]
 
 _COMPRESSION = Option("none", ("none", "deflate"), "Compression of the blocks.")
 _CODECS = {"none": "null", "deflate": "deflate"}
-_PRECISION = 38  # digits of a decimal, the most that other readers take
 
 
-def _encode(obj: list[dict[str, Any]], *, compression: str, default: str) -> bytes:
+def _encode(obj: pa.Table, *, compression: str, default: str) -> bytes:
     file = BytesIO()
     _write(obj, file, compression=compression, default=default)
     return file.getvalue()
 
 
-def _decode(data: Buffer, *, compression: str, default: str) -> list[Any]:
+def _decode(data: Buffer, *, compression: str, default: str) -> pa.Table:
     import fastavro
 
-    return list(fastavro.reader(BytesIO(data)))
+    reader = fastavro.reader(BytesIO(data))
+    return table_of(list(reader), reader.writer_schema)
 
 
-def _write(obj: list[dict[str, Any]], file: BinaryIO, *, compression: str, default: str) -> None:
+def _write(obj: pa.Table, file: BinaryIO, *, compression: str, default: str) -> None:
     import fastavro
 
-    columns = {name: _first(obj, name) for row in obj[:1] for name in row}
-    texts = [name for name, value in columns.items() if default == "text" and _type(value) is None]
-    if texts:
-        obj = [{**row, **{name: _text(row[name]) for name in texts}} for row in obj]
-        columns.update(dict.fromkeys(texts, ""))
-    fields = []
-    for name, value in columns.items():
-        kind = _type(value)
-        if kind is None:
-            raise TypeError(f"column {name[:80]!r}: Avro has no type for {type(value).__name__}")
-        fields.append({"name": name, "type": ["null", kind] if kind != "null" else "null", "default": None})
-    schema = {"type": "record", "name": "row", "fields": fields}
-    fastavro.writer(file, fastavro.parse_schema(schema), obj, codec=_CODECS[compression], strict=True)
+    schema, rows = rows_of(obj, default)
+    fastavro.writer(file, fastavro.parse_schema(schema), rows, codec=_CODECS[compression], strict=True)
 
 
-def _read(file: BinaryIO, *, compression: str, default: str) -> Iterator[Any]:
+def _read(file: BinaryIO, *, compression: str, default: str) -> Iterator[pa.Table]:
     import fastavro
 
-    yield from fastavro.reader(file)
-
-
-def _first(rows: list[dict[str, Any]], name: str) -> Any:
-    return next((row[name] for row in rows if row[name] is not None), None)
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else as_text(value)
-
-
-def _type(value: Any) -> Any:
-    """Avro's type for values like this one; None if it has none."""
-    if value is None:
-        return "null"
-    if isinstance(value, datetime):
-        logical = "local-timestamp-micros" if value.tzinfo is None else "timestamp-micros"
-        return {"type": "long", "logicalType": logical}
-    if isinstance(value, Decimal):
-        scale = max(0, -int(value.as_tuple().exponent)) if value.is_finite() else 0
-        return {"type": "bytes", "logicalType": "decimal", "precision": _PRECISION, "scale": scale}
-    for types, name in _TYPES:
-        if isinstance(value, types):
-            return name
-    return None
-
-
-_TYPES: tuple[tuple[type | tuple[type, ...], Any], ...] = (
-    (bool, "boolean"),
-    (int, "long"),
-    (float, "double"),
-    (str, "string"),
-    (bytes, "bytes"),
-    (date, {"type": "int", "logicalType": "date"}),
-    (time, {"type": "long", "logicalType": "time-micros"}),
-)
+    reader = fastavro.block_reader(file)
+    schema, block = reader.writer_schema, None
+    for block in reader:
+        yield table_of(list(block), schema)
+    if block is None:
+        yield table_of([], schema)
 
 
 FORMAT = Format(
@@ -104,7 +65,7 @@ FORMAT = Format(
     libraries=(
         Library(
             name="fastavro",
-            native={"table": "records"},
+            native={"table": "arrow"},
             encode=_encode,
             decode=_decode,
             modules=("fastavro",),
@@ -113,8 +74,11 @@ FORMAT = Format(
             options={"compression": _COMPRESSION, "default": DEFAULT},
             variants={"table": ({"default": "text"},)},
             slow=True,
-            stream=Stream(_write, _read, list),
-            notes=("Column names must be identifiers; a column takes the type of its first value.",),
+            stream=Stream(_write, _read, join),
+            notes=(
+                "Names of columns must be identifiers.",
+                "It takes and gives rows as dicts: making them of a table, and a table of them, is a part of its time.",
+            ),
         ),
     ),
 )

@@ -154,6 +154,8 @@ class Library(Installable):
             measured is the call with trust.
         slow: Whether it is written in pure Python: tried last.
         executes_code: Whether hostile bytes can run code, or crash the interpreter, when decoded.
+        crashes: Whether damaged bytes can end the process that decodes them: `Codec.decode` has another process
+            do it unless the data are trusted, which gives a table of Arrow's. What is measured is the call with trust.
         own_bytes: Options with which it writes a layout of its own, which nothing else of the format reads.
         writes: False for libraries that read only.
         notes: What users should know before they choose it, one sentence each.
@@ -190,6 +192,7 @@ class Library(Installable):
     check: Callable[[Buffer], None] | None = None
     slow: bool = False
     executes_code: bool = False
+    crashes: bool = False
     own_bytes: Mapping[str, object] = field(default_factory=dict)
     writes: bool = True
     notes: tuple[str, ...] = ()

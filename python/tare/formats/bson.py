@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option, bound
-from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, as_text
+from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE
+from tare.scalar_text import as_text
 
 __all__ = ["FORMAT"]
 

@@ -9,7 +9,8 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Stream, bound
-from tare.formats.scalars import DEFAULT, NATIVE, ORIENT, ROWS_AS_TEXT, as_text, parts_of
+from tare.formats.scalars import DEFAULT, NATIVE, ORIENT, ROWS_AS_TEXT, parts_of
+from tare.scalar_text import as_text
 
 __all__ = ["FORMAT"]
 

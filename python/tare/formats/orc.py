@@ -69,6 +69,10 @@ FORMAT = Format(
             variants={"table": ({"compression": "zstd"},)},
             subset=_subset,
             rows=_rows,
+            crashes=True,
+            notes=(
+                "Damaged bytes can crash it: unless trusted they are read in a process of their own, which dies alone.",
+            ),
         ),
     ),
 )

@@ -22,6 +22,7 @@ from tare.formats.columnar import (
     run_of_rows,
     written,
 )
+from tare.formats.parquet_file import open_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,18 +72,16 @@ def _subset_pyarrow(data: Buffer, columns: list[str], *, compression: str, level
 
 def _read_pyarrow(data: Buffer, columns: list[str] | None) -> pa.Table:
     import pyarrow as pa
-    from pyarrow import parquet
 
-    with parquet.ParquetFile(pa.BufferReader(data)) as file:
+    with open_parquet(pa.BufferReader(data), columns=columns) as file:
         return read_groups(file, columns=columns)
 
 
 def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
     """Those rows; of the row groups that hold them, what lies before is read too."""
     import pyarrow as pa
-    from pyarrow import parquet
 
-    with parquet.ParquetFile(pa.BufferReader(data)) as file:
+    with open_parquet(pa.BufferReader(data)) as file:
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
         group = 0
         while group < len(sizes) - 1 and start >= sizes[group]:
@@ -95,9 +94,8 @@ def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Ta
 def _open_pyarrow(data: Buffer, **options: Any) -> Any:
     """The file's footer read, its columns not."""
     import pyarrow as pa
-    from pyarrow import parquet
 
-    return parquet.ParquetFile(pa.BufferReader(data))
+    return open_parquet(pa.BufferReader(data))
 
 
 def _check(data: Buffer) -> None:

@@ -7,15 +7,12 @@ whoever knows its type can rebuild it.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from tare.formats.base import Option
+from tare.scalar_text import as_text
 
 __all__ = [
     "BOTH_ORIENTS",
@@ -24,7 +21,6 @@ __all__ = [
     "NATIVE",
     "ORIENT",
     "ROWS_AS_TEXT",
-    "as_text",
     "hook",
     "is_lines",
     "parts_of",
@@ -39,7 +35,7 @@ ORIENT = Option(
 DEFAULT = Option(
     "refuse",
     ("refuse", "text"),
-    "Values the library does not know: refuse them, or write dates, decimals, bytes and UUIDs as text.",
+    "Values the library does not know: refuse them, or write them as text: dates, decimals, bytes, UUIDs, ObjectIds, tags.",
 )
 
 # What a library takes and gives that knows trees alone: a table is its rows.
@@ -55,32 +51,15 @@ BOTH_ORIENTS: _Variants = {
 }
 
 
-def as_text(value: object) -> str:
-    """The usual text of a scalar that JSON lacks.
-
-    Dates and times are ISO 8601, durations ISO 8601 in seconds, bytes are
-    base64, decimals and UUIDs their own text.
-
-    Raises:
-        TypeError: The value is none of these.
-
-    >>> as_text(Decimal("1.10")), as_text(date(2013, 1, 1)), as_text(timedelta(minutes=1, milliseconds=5))
-    ('1.10', '2013-01-01', 'PT60.005S')
-    """
-    if isinstance(value, (datetime, date, time)):
-        return value.isoformat()
-    if isinstance(value, (Decimal, UUID)):
-        return str(value)
-    if isinstance(value, timedelta):
-        return _duration(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return base64.b64encode(value).decode("ascii")
-    raise TypeError(f"type {type(value).__name__} has no text form that Tare would choose")
-
-
-def hook(default: str) -> Callable[[object], str] | None:
+def hook(default: str) -> Callable[[object], Any] | None:
     """What a library calls for values it does not know, by the option ``default``."""
-    return as_text if default == "text" else None
+    return _plain if default == "text" else None
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, set | frozenset):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else as_text(value)
 
 
 def parts_of(obj: object) -> list[object]:
@@ -117,6 +96,7 @@ def texted(obj: object, known: tuple[type, ...], default: str) -> Any:
     With ``text`` a copy of the tree in which scalars of other types than
     ``known`` are text, otherwise the tree itself.
 
+    >>> from datetime import date
     >>> texted([1, date(2013, 1, 1)], (int,), "text")
     [1, '2013-01-01']
     """
@@ -129,9 +109,3 @@ def _texted(obj: object, known: tuple[type, ...]) -> object:
     if isinstance(obj, list):
         return [_texted(value, known) for value in obj]
     return obj if obj is None or isinstance(obj, known) else as_text(obj)
-
-
-def _duration(value: timedelta) -> str:
-    sign, value = ("-", -value) if value < timedelta(0) else ("", value)
-    whole = value.days * 86_400 + value.seconds
-    return f"{sign}PT{whole}.{value.microseconds:06d}".rstrip("0").rstrip(".") + "S"

@@ -45,7 +45,8 @@ def _encode_ruamel(obj: Any, *, default: str, orient: str) -> bytes:
 
 
 def _decode_ruamel(data: Buffer, *, default: str, orient: str) -> Any:
-    return _ruamel().load(bytes(data))
+    documents = list(_ruamel().load_all(bytes(data)))
+    return documents[0] if len(documents) == 1 else documents
 
 
 def _ruamel() -> Any:

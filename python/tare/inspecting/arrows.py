@@ -7,6 +7,7 @@ from typing import Any
 from tare.datasets.source import Source
 from tare.datasets.tables import arrow_errors, ends_with, random_access
 from tare.errors import DecodeError
+from tare.frames import bytes_of
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
@@ -68,9 +69,9 @@ def _look(source: Source, max_bytes: int) -> Findings:
             batches += 1
             rows += batch.num_rows
             for k, column in enumerate(batch.columns):
-                sizes[k] += column.nbytes
+                sizes[k] += bytes_of(column)
                 nulls[k] += column.null_count
-            seen += batch.nbytes
+            seen += bytes_of(batch)
             if seen > max_bytes:
                 break
         else:

@@ -42,7 +42,9 @@ def look(source: Source, max_bytes: int) -> Findings:
     if lines.cut:
         what = "estimated from" if scale > 1 else "counted in"
         findings.notes.append(f"{what} the first {found.length:,} bytes")
+    known = len(source.notes)
     findings.damaged, fault = _fault(source, min(max_bytes, _READ_BYTES))
+    findings.notes += source.notes[known:]
     if fault is None and not lines.cut and (found.open_levels or found.in_string):
         plural = "s" * (found.open_levels != 1)
         levels = f"{found.open_levels:,} open array{plural} or object{plural}"

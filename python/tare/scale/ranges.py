@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import compress
 from tare._tare import NdjsonReader
+from tare.converting.counting import Counted
 from tare.datasets import documents
 from tare.datasets.views import plain_batches
 from tare.errors import Malformed, TareError, Truncated, Unsupported
 from tare.formats.columnar import batches_of_groups
+from tare.formats.parquet_file import open_parquet
 from tare.scale.widening import no_type_of, widened
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOM",
-    "Counted",
     "border",
     "line_blocks",
     "not_json",
@@ -112,10 +113,6 @@ def line_blocks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, byt
             rest = rest[cut:]
     if rest:
         yield at, rest
-
-
-# What columns of fixed types made of lines of JSON: column, path within it, ``missing`` or ``whole``, and how often.
-Counted = list[tuple[str, str, str, int]]
 
 
 def read_range(
@@ -248,9 +245,7 @@ def not_json(error: Exception, at: int) -> str:
 
 
 def _row_groups(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    from pyarrow import parquet
-
-    file = parquet.ParquetFile(path, page_checksum_verification=True)
+    file = open_parquet(path, page_checksum_verification=True)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with file:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import _tare
 from tare.errors import EncodeError, Malformed, NotTrusted, Unsupported, UsageError
+from tare.frames import bytes_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -265,7 +266,7 @@ def _as_table(value: Any) -> pa.Table:
 
 def _table(table: pa.Table, whole: bool) -> Any:
     codec = _registered("arrow:pyarrow")
-    return _by_registry(codec, table, whole or table.nbytes < _IN_PARTS)
+    return _by_registry(codec, table, whole or bytes_of(table) < _IN_PARTS)
 
 
 def _pandas(value: Any, whole: bool) -> Encoded:

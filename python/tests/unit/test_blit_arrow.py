@@ -14,7 +14,7 @@ import pytest
 from support.soak import scaled
 
 from tare import blit, errors
-from tare.formats.scalars import as_text
+from tare.scalar_text import as_text
 
 
 def table(n: int) -> Any:

@@ -78,7 +78,7 @@ def test_a_cut_document_is_said_to_be_cut(tmp_path):
     [
         ("x.ndjson", b'{"a":1}\n{"a":2\n{"a":3}\n', "line 2 is not one whole JSON value, at byte 8"),
         ("x.ndjson", b'{"a":1}\n{"a":2', "The file was cut"),
-        ("x.json", b'{"a":1}{"b":2}', "Extra data, near '{\"b\":2}', at byte 7"),
+        ("x.json", b'{"a":1}]', "Extra data, near ']', at byte 7"),
         ("x.json", b'{"a":1,"b":{"c":1,"c":2}}', "the name 'c' stands twice in one object; only the last"),
         ("x.ndjson", b'{"a":1,"a":2}\n{"b":1,"b":2}\n', "twice in one object, and in 1 more object a name"),
     ],

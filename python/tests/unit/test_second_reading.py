@@ -158,7 +158,8 @@ def test_yaml_of_two_versions_is_noted(tmp_path):
     need_module("ruamel.yaml")
     (tmp_path / "a.yaml").write_text("country: NO\nport: 22\n")
     done = tare.convert(tmp_path / "a.yaml", tmp_path / "a.json")
-    assert done.notes == ["a.yaml: yaml: country: Tare reads False, ruamel.yaml (YAML 1.2) 'NO'"]
+    assert [note.partition(";")[0] for note in done.notes] == ["read by YAML 1.1: NO is False (line 1)"]
+    assert done.second["source"]["difference"]["second"] == "'NO'"
     (tmp_path / "b.yaml").write_text("country: 'NO'\nport: 22\n")
     assert tare.convert(tmp_path / "b.yaml", tmp_path / "b.json").notes == []
 

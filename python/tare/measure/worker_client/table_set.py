@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tare.dataset import Dataset
 from tare.datasets import hashing, sampling, saving
 from tare.errors import Unsupported
+from tare.frames import bytes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,7 @@ class TableSet(Dataset):
     @property
     def bytes_memory(self) -> int:
         """Bytes of all tables in memory."""
-        return sum(table.nbytes for table in self.tables.values())
+        return sum(map(bytes_of, self.tables.values()))
 
     def hash(self) -> str:
         """SHA-256 in hex of names and contents."""

@@ -35,7 +35,7 @@ def parts_of(
     if format not in ("parquet", "arrow", "fst") or _is_packed(path):
         return []
     if format == "parquet":
-        return list(_row_groups(path, split))
+        return list(_row_groups(path, found.size, split))
     if format == "arrow":
         return list(_batches(path, found.size, split))
     return list(_rows(path, found.size, split))
@@ -55,14 +55,13 @@ def _several(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return parts if len(parts) > 1 else []
 
 
-def _row_groups(path: str | BinaryIO, split: int) -> Iterator[dict[str, Any]]:
+def _row_groups(path: str | BinaryIO, size: int, split: int) -> Iterator[dict[str, Any]]:
     from pyarrow import parquet
 
     meta = parquet.read_metadata(path)
-    sizes = [
-        sum(meta.row_group(k).column(c).total_compressed_size for c in range(meta.num_columns))
-        for k in range(meta.num_row_groups)
-    ]
+    # By what they are uncompressed: Arrow aborts the process that asks for the size of a column that is encrypted.
+    plain = [meta.row_group(k).total_byte_size for k in range(meta.num_row_groups)]
+    sizes = [size * one // max(sum(plain), 1) for one in plain]
     yield from _several(list(_gathered("row_groups", sizes, split)))
 
 

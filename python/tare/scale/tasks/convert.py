@@ -12,6 +12,8 @@ from tare import io
 from tare.codec import Codec
 from tare.converting import batches as stream
 from tare.converting import objects
+from tare.converting.counting import told_of
+from tare.converting.encoding import usual_codec
 from tare.errors import EncodeError, Malformed, TareError
 from tare.r.losses import Loss, settle
 from tare.scale.failures import LossRefused, NameTaken, Several
@@ -19,7 +21,6 @@ from tare.scale.place import shown
 from tare.scale.ranges import line_blocks, open_plain
 from tare.scale.running import Made, Writing
 from tare.scale.tasks import lines
-from tare.scale.tasks.counting import told_of
 from tare.scale.tasks.inputs import as_documents, named, opened, opened_part
 from tare.scale.tasks.partition import partitions
 from tare.scale.tasks.reading import columns_of, lost_with_schema, rows_of
@@ -132,7 +133,7 @@ def _told_codec(write: str) -> str | None:
 def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
     """A range of rows, or rows that go to folders by the values of a column."""
     codec, options = Codec.parse(str(unit["write"])), unit["options"]
-    codec = io.usual_codec(codec, _told_codec(str(unit["write"])), "table")
+    codec = usual_codec(codec, _told_codec(str(unit["write"])), "table")
     if options.get("data_only") and given.get("range"):  # of a whole file its reader says it
         objects.refuse_without_r("fst" if given["range"]["kind"] == "rows" else None, codec)
     if _are_lines(given, options) and as_documents(codec, options):
@@ -160,15 +161,8 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
     gone = lost_with_schema(found, codec)
     settle(gone, [], strict=strict, what=source)
     made.fidelity += _told(name, [], [loss.as_dict() for loss in (*found.losses, *gone)])
-    made.fidelity += told_of(
-        name, found.counted, written=columns_of(options), refused=_refuses_nulls(writing)
-    )
+    made.fidelity += told_of(name, found.counted, written=columns_of(options))
     _note(made, found.notes)
-
-
-def _refuses_nulls(writing: Writing) -> bool:
-    """Whether a name that a line lacks may be no null: where values are compared, as of a file that is not split."""
-    return writing.verify == "decode" and not writing.allow_loss
 
 
 def _pieces(

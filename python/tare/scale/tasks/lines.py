@@ -17,12 +17,13 @@ from tare import io, kinds
 from tare._tare import NdjsonReader
 from tare.codec import Codec
 from tare.converting import changes
+from tare.converting.counting import Counted
 from tare.datasets import documents
 from tare.datasets.source import Source, find
 from tare.errors import TareError
+from tare.frames import bytes_of
 from tare.scale.place import shown
 from tare.scale.plain import plain_bytes, plain_bytes_of
-from tare.scale.ranges import Counted
 from tare.scale.tasks.row_schemas import as_rows_are, found_in, like_old
 from tare.scale.tasks.written import Terms, write_rows
 from tare.scale.widening import Apart, merged
@@ -277,7 +278,7 @@ def _grouped(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     held: list[pa.RecordBatch] = []
     for batch in rows:
         held.append(batch)
-        if sum(b.nbytes for b in held) >= _GROUP_BYTES or sum(b.num_rows for b in held) >= _GROUP_ROWS:
+        if sum(map(bytes_of, held)) >= _GROUP_BYTES or sum(b.num_rows for b in held) >= _GROUP_ROWS:
             yield _joined(held)
             held = []
     if held:

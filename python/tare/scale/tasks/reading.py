@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
 from tare.converting import objects
+from tare.converting.counting import Counted, counted_in
 from tare.dataset import open_dataset
 from tare.datasets.source import find
 from tare.datasets.tables import places_of
 from tare.r.losses import Loss, Losses
 from tare.scale.place import shown
-from tare.scale.ranges import Counted, read_range
-from tare.scale.tasks.counting import counted_in
+from tare.scale.ranges import read_range
 from tare.scale.tasks.inputs import table_of
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from tare.converting import batches as stream
 from tare.converting import changes, objects
 from tare.datasets.levels import used_levels
 from tare.errors import EncodeError
+from tare.frames import bytes_of
 from tare.r.losses import Loss
 from tare.scale.failures import LossRefused
 
@@ -196,7 +197,7 @@ class _Kept:
     def passing(self, rows: Iterable[pa.RecordBatch], floats: bool) -> Iterator[pa.RecordBatch]:
         """The same rows; `floats` looks for numbers that the format has no text for."""
         for batch in rows:
-            self.size += batch.nbytes
+            self.size += bytes_of(batch)
             if self._batches is not None:
                 self._batches.append(batch)
                 if self._limit is not None and self.size > self._limit:

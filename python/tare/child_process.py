@@ -1,0 +1,319 @@
+"""A process of its own for readers that damaged bytes can crash: it dies alone, and the caller gets an error.
+
+One process is started when it is first needed and serves one request after another, within limits of memory and
+processor time; after a crash the next request starts another. It ends with its parent. A request is a line of JSON, and
+the bytes to read where they are no file; the answer is a line of JSON, then batches as an Arrow stream if it says so, then
+a line that says whether all went well. What comes out of it is looked at like a foreign file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
+
+from tare import errors
+from tare.errors import Limit, Malformed, TareError, Unsupported
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Buffer = bytes | bytearray | memoryview
+
+__all__ = ["ask", "main", "read_table"]
+
+# Where the functions stand that can be asked for. Each takes an Arrow file and keywords; see `main`.
+_TASKS = {
+    "decode": ("tare.child_process", "_decode"),
+    "load_orc": ("tare.datasets.orc_stripes", "load"),
+    "describe_orc": ("tare.inspecting.orcs", "facts"),
+    "describe_parquet": ("tare.inspecting.parquets", "chunks"),
+}
+_START = "import json,sys; sys.path[:] = json.loads(sys.argv[1]); from tare.child_process import main; main()"
+_SPARE_BYTES = 4 << 30  # of addresses: libraries reserve more than they use
+_END_S = 1.0  # for which one whose output ended may take to end
+_CPU_S, _BYTES_A_CPU_S = 60, 1 << 20  # processor time of a request, and what more bytes get more of
+
+
+def ask(task: str, source: str | Buffer, **options: Any) -> Any:
+    """Returns what a task says of a file, as JSON has it.
+
+    Args:
+        task: Its name.
+        source: Path of the file, or its bytes.
+        **options: Keywords of the task.
+
+    Raises:
+        Malformed: The process died: the bytes are damaged, or made to crash their reader.
+        Limit: It took more memory or time than it may.
+        TareError, pyarrow.ArrowException, OSError: As the task raises it.
+    """
+    with _borrowed() as child:
+        return child.ask(task, source, options)
+
+
+def read_table(task: str, source: str | Buffer, **options: Any) -> tuple[pa.Table, Any]:
+    """Returns the table that a task reads, and what else it says.
+
+    Args:
+        task: Its name.
+        source: Path of the file, or its bytes.
+        **options: Keywords of the task.
+
+    Raises:
+        TareError, pyarrow.ArrowException, OSError: As `ask`.
+    """
+    with _borrowed() as child:
+        table, said = child.read(task, source, options)
+    table.validate(full=True)  # the process read foreign bytes: its own are not to be trusted more
+    return table, said
+
+
+class _Child:
+    """A process that answers requests."""
+
+    def __init__(self) -> None:
+        if not sys.executable:
+            raise Unsupported(
+                "this format is read in a process of its own, and the Python program is not known"
+            )
+        self.pid = os.getpid()
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, json.dumps(sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can take another request."""
+        return self._process.poll() is None
+
+    def ask(self, task: str, source: str | Buffer, options: dict[str, Any]) -> Any:
+        """Returns what a task says."""
+        self._send(task, source, options)
+        return self._answer()
+
+    def read(self, task: str, source: str | Buffer, options: dict[str, Any]) -> tuple[pa.Table, Any]:
+        """Returns a table, and what a task says."""
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        self._send(task, source, options)
+        said = self._answer()
+        assert self._process.stdout is not None
+        try:
+            with ipc.open_stream(cast(Any, self._process.stdout)) as reader:
+                table = reader.read_all()
+        except (pa.ArrowException, OSError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)
+                self._died()
+            self.close()
+            raise
+        self._answer()
+        return table, said
+
+    def close(self) -> None:
+        """Ends the process."""
+        self.forget()
+        self._process.kill()
+        self._process.wait()
+
+    def forget(self) -> None:
+        """Closes its pipes on this side, and leaves it to the process that started it."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _send(self, task: str, source: str | Buffer, options: dict[str, Any]) -> None:
+        request: dict[str, Any] = {"task": task, "options": options}
+        request |= {"path": os.path.abspath(source)} if isinstance(source, str) else {"size": len(source)}
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            if not isinstance(source, str):
+                self._process.stdin.write(source)
+            self._process.stdin.flush()
+        except OSError:
+            self._died()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            self._died()
+        answer = json.loads(line)
+        if "error" in answer:
+            raise _error(answer)
+        return answer["said"]
+
+    def _died(self) -> NoReturn:
+        code = self._process.wait()
+        self.close()
+        if code < 0 and -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)):
+            raise Limit("its reader took more time or memory than it may and was ended")
+        how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with the code {code}"
+        raise Malformed(
+            f"its reader {how}, in a process of its own: the bytes are damaged, or made to crash it"
+        )
+
+
+_idle: list[_Child] = []
+_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _borrowed() -> Iterator[_Child]:
+    """Gives a process, which is kept for the next request unless it died."""
+    with _lock:
+        while _idle and _idle[-1].pid != os.getpid():  # after a fork
+            _idle.pop().forget()
+        child = _idle.pop() if _idle else None
+    child = child or _Child()
+    try:
+        yield child
+    except Exception:
+        if child.is_alive:
+            _keep(child)
+        raise
+    except BaseException:
+        child.close()
+        raise
+    _keep(child)
+
+
+def _keep(child: _Child) -> None:
+    with _lock:
+        if not _idle:
+            _idle.append(child)
+            return
+    child.close()
+
+
+@atexit.register
+def _end() -> None:
+    while _idle:
+        child = _idle.pop()
+        if child.pid == os.getpid():
+            child.close()
+
+
+def _error(answer: dict[str, Any]) -> Exception:
+    """Returns the error that a process told of, if it is of a kind that readers raise."""
+    import pyarrow as pa
+
+    name, message = str(answer["error"]), str(answer.get("message"))
+    kind = getattr(errors, name, None)
+    if isinstance(kind, type) and issubclass(kind, TareError):
+        return kind(message, format=answer.get("format"), offset=answer.get("offset"))
+    kind = getattr(pa, name, None) or {"OSError": OSError, "MemoryError": MemoryError}.get(name)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        return kind(message)
+    return Malformed(f"{name}: {message}"[:300])
+
+
+def main() -> None:
+    """Answers requests until there are no more."""
+    requests = sys.stdin.buffer
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # what a library prints is no answer
+        _forbid_core_files()
+        while line := requests.readline():
+            request = json.loads(line)
+            data = None if "path" in request else requests.read(request["size"])
+            _limit(os.path.getsize(request["path"]) if data is None else len(data))
+            _serve(request, data, answers)
+            answers.flush()
+
+
+def _serve(request: dict[str, Any], data: bytes | None, answers: BinaryIO) -> None:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    def say(**answer: Any) -> None:
+        answers.write(json.dumps(answer).encode() + b"\n")
+
+    module, name = _TASKS[request["task"]]
+    writer = None
+    try:
+        with pa.OSFile(request["path"], "rb") if data is None else pa.BufferReader(data) as file:
+            found = getattr(importlib.import_module(module), name)(file, **request["options"])
+            if not isinstance(found, tuple):
+                say(said=found)
+                return
+            said, schema, batches = found
+            say(said=said)
+            writer = ipc.new_stream(cast(Any, answers), schema)
+            for batch in batches:
+                writer.write_batch(batch)
+                answers.flush()
+        writer.close()
+        say(said=None)
+    except Exception as error:
+        if writer is not None:
+            writer.close()
+        kind = (
+            type(error).__name__
+            if not isinstance(error, OSError) or isinstance(error, pa.ArrowException)
+            else "OSError"
+        )
+        say(
+            error=kind,
+            message=str(error),
+            format=getattr(error, "format", None),
+            offset=getattr(error, "offset", None),
+        )
+
+
+def _decode(file: Any, *, format: str, library: str, options: dict[str, Any]) -> Any:
+    """A table by a library of the registry."""
+    from tare import formats
+
+    found = formats.holding(format, library).library(library)
+    assert found is not None
+    table = found.decode(memoryview(file.read_buffer()), **options)
+    return None, table.schema, iter(table.to_batches())
+
+
+def _forbid_core_files() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit(size: int) -> None:
+    """Sets limits of memory and processor time for a request of so many bytes, where the system has them."""
+    try:
+        import resource
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = int(used.ru_utime + used.ru_stime) + _CPU_S + size // _BYTES_A_CPU_S
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    free = _free_bytes()
+    if free is not None:
+        with contextlib.suppress(ValueError, OSError):
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (free + _SPARE_BYTES, hard))
+
+
+def _free_bytes() -> int | None:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            found = next((line for line in file if line.startswith("MemAvailable:")), "")
+    except OSError:
+        return None
+    return int(found.split()[1]) * 1024 if found else None

@@ -1,0 +1,221 @@
+"""Encodes what is converted, with the options that keep most, and says of what a codec refuses what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tare import kinds
+from tare.codec import Codec, codec_part
+from tare.converting import refused
+from tare.converting.counting import Counted, counted_in
+from tare.converting.orc_types import with_types_of_orc
+from tare.converting.rows import is_rows
+from tare.datasets.source import printable
+from tare.errors import EncodeError, TareError, Unsupported
+from tare.fidelity.comparison import show
+from tare.scalar_text import as_text, is_foreign
+
+__all__ = ["Encoded", "advising", "encode", "usual_codec"]
+
+_LONG = re.compile(r"Exceeds the limit \(4300 digits\).*")
+
+
+def usual_codec(chosen: Codec, given: str | None, kind: str) -> Codec:
+    """Returns the codec with the options that keep most, where the user named none.
+
+    Args:
+        chosen: The codec.
+        given: Its id as the user gave it; None if they did not.
+        kind: ``table`` or ``document``.
+    """
+    if _names_options(given):
+        return chosen
+    more: dict[str, object] = {}
+    if kind == "table" and "default" in chosen.library.options:
+        more["default"] = "text"  # dates and decimals become text instead of an error
+    if chosen.format_id == "yaml" and chosen.library_name == "pyyaml":
+        more |= {"loader": "c", "sort_keys": False}
+    return _with(chosen, more)
+
+
+def _names_options(given: str | None) -> bool:
+    """Returns true if an id names a library or an option."""
+    plain = None if given is None else codec_part(given)
+    return plain is not None and ("," in plain or ":" in plain.partition("+")[0])
+
+
+def _with(codec: Codec, options: dict[str, object]) -> Codec:
+    settings = {key: value for key, value in options.items() if codec.library.options[key].default != value}
+    return replace(codec, settings=tuple(sorted({**settings, **dict(codec.settings)}.items())))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Data as a codec wrote it.
+
+    Args:
+        data: The bytes.
+        codec: The codec, with the options that it needed.
+        counted: What the columns of a table made of objects.
+        notes: Types that were changed, which reading the bytes back would show too.
+    """
+
+    data: bytes
+    codec: Codec
+    counted: Counted = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+
+def encode(value: Any, kind: str, codec: Codec, given: str | None) -> Encoded:
+    """Encodes data; what a codec has no type for becomes text or another type, unless the user named its options.
+
+    Args:
+        value: The document or table.
+        kind: Which of both it is.
+        codec: The codec, as `usual_codec` gives it.
+        given: Its id as the user gave it; None if they did not.
+
+    Raises:
+        TareError: As `Codec.encode`.
+    """
+    if kind == "table":
+        return _table(value, codec)
+    if "document" not in codec.format.kinds and is_rows(value):
+        table, types = _table_of(value)
+        written = _table(table, codec)
+        notes = (*written.notes, *(f"written as text: values of the type {name}" for name in types))
+        return replace(written, counted=counted_in(value, table.schema), notes=notes)
+    try:
+        return Encoded(codec.encode(value), codec)
+    except (EncodeError, Unsupported):
+        other = _as_text(codec)
+        if other is None or _names_options(given):
+            raise
+        return Encoded(other.encode(value), other)
+
+
+def _table(table: Any, codec: Codec) -> Encoded:
+    try:
+        return Encoded(codec.encode(table), codec)
+    except (EncodeError, Unsupported):
+        if codec.format_id != "orc":
+            raise
+        cast = with_types_of_orc(table)
+    notes = [
+        f"{printable(now.name, 30)}: {was.type} is written as {now.type}"
+        for was, now in zip(table.schema, cast.schema, strict=True)
+        if not was.type.equals(now.type)
+    ]
+    return Encoded(codec.encode(cast), codec, notes=tuple(notes))
+
+
+def _table_of(rows: list[Any]) -> tuple[Any, list[str]]:
+    """Returns rows as a table of Arrow's, and the types of values that became text for it."""
+    try:
+        return kinds.convert(rows, "arrow"), []
+    except (EncodeError, Unsupported):
+        types: dict[str, None] = {}
+        plain = _texted(rows, types)
+        if not types:
+            raise
+        return kinds.convert(plain, "arrow"), list(types)
+
+
+def _as_text(codec: Codec) -> Codec | None:
+    """Returns the codec with ``default=text``; None if it has no such option, or has it."""
+    if "default" not in codec.library.options or codec.options["default"] == "text":
+        return None
+    return _with(codec, {"default": "text"})
+
+
+def _texted(value: Any, types: dict[str, None]) -> Any:
+    """Returns a copy in which scalars that only their own format has are text; fills in their types."""
+    if isinstance(value, dict):
+        return {key: _texted(item, types) for key, item in value.items()}
+    if is_foreign(value):  # of which some are tuples
+        types[type(value).__name__] = None
+        return as_text(value)
+    return [_texted(item, types) for item in value] if isinstance(value, list | tuple) else value
+
+
+@contextlib.contextmanager
+def advising(
+    name: str,
+    value: Any,
+    kind: str,
+    codec: Codec,
+    *,
+    given: str | None,
+    line_of: Callable[[int], int] | None,
+) -> Iterator[None]:
+    """Names the source in what an encoder says, the part of it that is refused, and what to do.
+
+    Args:
+        name: What the source is called.
+        value: The document or table.
+        kind: Which of both it is.
+        codec: The codec that encodes it.
+        given: Its id as the user gave it; None if they did not.
+        line_of: The line of the source, from 0, that an item stands in; None if it is not one value a line.
+
+    Raises:
+        EncodeError, Unsupported: As the encoder's, with all that.
+    """
+    try:
+        yield
+    except (EncodeError, Unsupported) as error:
+        where, path = "", error.path
+        tried = codec if _names_options(given) else _as_text(codec) or codec
+        whole = codec.format.sequence and not isinstance(
+            value, list
+        )  # then it is the document that is refused
+        look = kind == "document" and path is None and not whole
+        part = refused.first_refused(tried, value) if look else None
+        if part is not None:
+            path = part[0]
+            where = f", at {printable(path) or 'the top'} ({show(part[1], 40)})"
+        if error.item is not None and line_of is not None:
+            where += f", in line {line_of(error.item) + 1:,}"
+        said = _LONG.sub("an integer of more than 4,300 digits is not written as text", str(error)).rstrip(
+            "."
+        )
+        if kind == "document" and "document" not in codec.format.kinds and not is_rows(value):
+            said = f"{codec.format_id} stores tables, and this document is not one: {said}"
+        text = f"{printable(name)}: {said}{where}. Nothing was written. {_advice(value, kind, codec)}"
+        raise type(error)(text, format=error.format, path=path) from error
+
+
+def _advice(value: Any, kind: str, codec: Codec) -> str:
+    if kind == "table":
+        return "Choose another --codec, or some --columns."
+    able = next((other for other in _others(codec) if _takes(other, value)), None)
+    return "Choose another --codec." if able is None else f"Say --codec {able}, which takes it."
+
+
+def _others(codec: Codec) -> Iterator[Codec]:
+    """Yields codecs of the same format that take more: by the same library, then by the others."""
+    for library in (codec.library, *codec.format.libraries):
+        if (
+            not library.installed
+            or not library.writes
+            or library.executes_code
+            or "document" not in library.native
+        ):
+            continue
+        own = dict(codec.settings) if library is codec.library else {}
+        for wanted in ({"default": "text"}, {"default": "text", "non_str_keys": True}):
+            if wanted.keys() <= library.options.keys():
+                settings = tuple(sorted({**own, **wanted}.items()))
+                yield replace(codec, library_name=library.name, settings=settings)
+
+
+def _takes(codec: Codec, value: Any) -> bool:
+    try:
+        codec.encode(value)
+    except TareError:
+        return False
+    return True

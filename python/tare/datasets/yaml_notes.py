@@ -1,0 +1,140 @@
+"""What to say of a YAML text: words that YAML 1.1 reads otherwise than YAML 1.2, and what is no part of its values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from tare.datasets.recognise import format_option
+from tare.datasets.source import printable
+
+__all__ = ["READ_BY", "Readings", "loader", "note_dropped"]
+
+READ_BY = "read by YAML 1.1"  # how the note begins
+
+_MOST_TOLD = 5
+_CORE_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")  # of the core schema, YAML 1.2.2, 10.3.2
+_CORE_FLOAT = re.compile(
+    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+)
+_OCTAL = re.compile(r"[-+]?0[0-7]+")
+_CORE_BOOL = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
+
+
+class Readings:
+    """Collects plain words that the two versions read differently."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[str] = []
+
+    def add(self, node: Any, value: Any) -> None:
+        """Takes a word and what it was read as."""
+        self.count += 1
+        if len(self.first) < _MOST_TOLD:
+            said = f"{printable(node.value, 30)} is {printable(repr(value), 30)} (line {node.start_mark.line + 1:,})"
+            self.first.append(said)
+
+    def note(self) -> str:
+        """Returns what to tell the user; empty if there is none."""
+        if not self.count:
+            return ""
+        more = f" and {self.count - _MOST_TOLD:,} more" if self.count > _MOST_TOLD else ""
+        return (
+            f"{READ_BY}: {', '.join(self.first)}{more}; quote what is meant as text, or say "
+            f"{format_option()} yaml:ruamel, which reads it by YAML 1.2"
+        )
+
+
+def loader(base: type[Any], readings: Readings) -> type[Any]:
+    """Returns a loader of PyYAML that adds to what it read differently.
+
+    Args:
+        base: A safe loader.
+        readings: What it adds to.
+    """
+    noting: Any = type("Noting", (base,), {})
+    for tag, differs in _DIFFERS.items():
+        noting.add_constructor(tag, _noting(base.yaml_constructors[tag], differs, readings))
+    return cast(type[Any], noting)
+
+
+def _noting(
+    construct: Callable[[Any, Any], Any], differs: Callable[[str], bool], readings: Readings
+) -> Callable[[Any, Any], Any]:
+    def noted(loader: Any, node: Any) -> Any:
+        value = construct(loader, node)
+        if not node.style and differs(node.value):
+            readings.add(node, value)
+        return value
+
+    return noted
+
+
+def _other_integer(text: str) -> bool:
+    return _CORE_INTEGER.fullmatch(text) is None or _OCTAL.fullmatch(text) is not None
+
+
+def _is_number(text: str) -> bool:
+    return text[:1] in "+-.0123456789" and bool(_CORE_INTEGER.fullmatch(text) or _CORE_FLOAT.fullmatch(text))
+
+
+_DIFFERS: dict[str, Callable[[str], bool]] = {
+    "tag:yaml.org,2002:bool": lambda text: text not in _CORE_BOOL,
+    "tag:yaml.org,2002:int": _other_integer,
+    "tag:yaml.org,2002:float": lambda text: _CORE_FLOAT.fullmatch(text) is None,
+    "tag:yaml.org,2002:str": _is_number,
+}
+
+
+def note_dropped(data: bytes) -> str:
+    r"""Returns what a text has beside its values, which no conversion keeps; empty if that is nothing.
+
+    Args:
+        data: UTF-8 that was read well.
+
+    >>> note_dropped(b"a: &x 1  # one\nb: *x\n")
+    '1 comment, 1 anchor and 1 alias are not kept: the values are what is compared'
+    """
+    if not any(mark in data for mark in (b"#", b"&", b"*")):
+        return ""
+    import yaml
+
+    text = data.decode("utf-8-sig")
+    counts = {"comment": 0, "anchor": 0, "alias": 0}
+    end = 0
+    events: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    for event in events:
+        if isinstance(event, yaml.AliasEvent):
+            counts["alias"] += 1
+        elif getattr(event, "anchor", None) is not None:
+            counts["anchor"] += 1
+        if type(event).__name__ != "ScalarEvent":
+            continue
+        start, before, end = event.start_mark.index, end, event.end_mark.index
+        counts["comment"] += _comments(text, before, start)
+        if event.style in ("|", ">"):  # a block begins behind the rest of its line
+            counts["comment"] += _comments(text, start, text.find("\n", start))
+    counts["comment"] += _comments(text, end, len(text))
+    told = [
+        f"{count:,} {name if count == 1 else 'aliases' if name == 'alias' else name + 's'}"
+        for name, count in counts.items()
+        if count
+    ]
+    if not told:
+        return ""
+    said = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+    are = "is" if told == [told[0]] and told[0].startswith("1 ") else "are"
+    return f"{said} {are} not kept: the values are what is compared"
+
+
+_COMMENT = re.compile(r"(?:^|[\s])#", re.MULTILINE)
+
+
+def _comments(text: str, start: int, end: int) -> int:
+    """Returns the number of comments in a part of a text without scalars; each takes the rest of its line."""
+    if "#" not in text[start:end]:
+        return 0
+    lines = text[max(start - 1, 0) : end].split("\n")
+    return sum(_COMMENT.search(line) is not None for line in lines)

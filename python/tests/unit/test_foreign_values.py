@@ -1,0 +1,136 @@
+"""Values that one format alone has: text in others, which is told, or a message that says which option makes it so."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+from support.capabilities import need_codec, need_module
+
+import tare
+from tare.errors import EncodeError
+from tare.fidelity import compare
+from tare.scalar_text import as_text
+
+
+def bson_file(path: Path) -> Path:
+    """Documents as MongoDB dumps them."""
+    bson = need_module("bson")
+    ids = (bson.ObjectId(f"{k:024x}") for k in range(3))
+    path.write_bytes(b"".join(bson.encode({"_id": id, "n": k}) for k, id in enumerate(ids)))
+    return path
+
+
+TEXTS = [{"_id": f"{k:024x}", "n": k} for k in range(3)]
+
+
+@pytest.mark.parametrize("target", ["x.ndjson", "x.json", "x.yaml"])
+def test_object_ids_are_text_in_documents(target: str, tmp_path: Path) -> None:
+    need_codec(str(tare.Codec.for_path(target)))
+    done = tare.convert(bson_file(tmp_path / "d.bson"), tmp_path / target)
+    assert tare.read(tmp_path / target) == TEXTS
+    assert [(change["path"], change["verdict"], change["count"]) for change in done.changes] == [
+        ("[*]._id", "type", 3)
+    ]
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_object_ids_are_text_in_tables(verify: bool, tmp_path: Path) -> None:
+    done = tare.convert(bson_file(tmp_path / "d.bson"), tmp_path / "x.parquet", verify=verify)
+    assert parquet.read_table(tmp_path / "x.parquet").to_pylist() == TEXTS
+    told = [change["verdict"] for change in done.changes] if verify else done.notes
+    assert ("type" if verify else "written as text: values of the type ObjectId") in told
+    tare.convert(tmp_path / "d.bson", tmp_path / "x.csv")
+    assert (tmp_path / "x.csv").read_text().splitlines()[2] == '"000000000000000000000001",1'
+
+
+def test_a_library_that_was_named_is_told_its_option(tmp_path: Path) -> None:
+    """And the option is enough."""
+    bson_file(tmp_path / "d.bson")
+    with pytest.raises(
+        EncodeError, match=r"at /0/_id .*Say --codec json:orjson,default=text, which takes it"
+    ):
+        tare.convert(tmp_path / "d.bson", tmp_path / "x.json", codec="json:orjson")
+    tare.convert(tmp_path / "d.bson", tmp_path / "x.json", codec="json:orjson,default=text")
+    assert json.loads((tmp_path / "x.json").read_text()) == TEXTS
+
+
+def test_keys_that_are_no_text_are_told_the_library_that_takes_them(tmp_path: Path) -> None:
+    need_codec("cbor")
+    (tmp_path / "x.cbor").write_bytes(tare.encode([{1: dt.date(2024, 1, 5)}], "cbor"))
+    with pytest.raises(EncodeError, match=r"Say --codec ndjson:\w+,default=text, which takes it"):
+        tare.convert(tmp_path / "x.cbor", tmp_path / "x.ndjson", codec="ndjson:orjson")
+
+
+@pytest.mark.parametrize("source", ["yaml", "cbor", "pickle"])
+@pytest.mark.parametrize("target", ["json", "ndjson", "msgpack", "bson"])
+def test_dates_within_documents(source: str, target: str, tmp_path: Path) -> None:
+    need_codec(source)
+    need_codec(target)
+    rows = [{"when": [dt.date(2024, 1, 5)], "x": 1}, {"when": [], "x": 2}]
+    (tmp_path / "in").write_bytes(tare.encode(rows, source))
+    done = tare.convert(tmp_path / "in", tmp_path / "out", format=source, codec=target, allow_pickle=True)
+    assert tare.read(tmp_path / "out", format=target)[0] == {"when": ["2024-01-05"], "x": 1}
+    assert {change["verdict"] for change in done.changes} == {"type"}
+
+
+def test_tags_of_cbor_and_extensions_of_messagepack(tmp_path: Path) -> None:
+    cbor2, msgpack = need_module("cbor2"), need_module("msgpack")
+    (tmp_path / "x.cbor").write_bytes(
+        cbor2.dumps({"u": cbor2.CBORTag(12345, {"k": b"a"}), "d": Decimal("1.10")})
+    )
+    tare.convert(tmp_path / "x.cbor", tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text()) == {"u": '12345({"k": "YQ=="})', "d": "1.10"}
+    value = {"t": msgpack.Timestamp(1, 5), "e": [msgpack.ExtType(5, b"ab")]}
+    (tmp_path / "x.msgpack").write_bytes(msgpack.packb(value))
+    tare.convert(tmp_path / "x.msgpack", tmp_path / "y.json")
+    assert json.loads((tmp_path / "y.json").read_text())["t"] == "1970-01-01T00:00:01.000000005Z"
+    tare.convert(tmp_path / "x.msgpack", tmp_path / "x.yaml")
+    assert tare.read(tmp_path / "x.yaml")["e"] == ["5:YWI="]
+
+
+def texts() -> list[tuple[Any, str]]:
+    """Values and their texts, of the packages that are there."""
+    bson, cbor2, msgpack = need_module("bson"), need_module("cbor2"), need_module("msgpack")
+    return [
+        (bson.ObjectId("0" * 24), "0" * 24),
+        (bson.Decimal128("1.10"), "1.10"),
+        (bson.MinKey(), '{"$minKey": 1}'),
+        (bson.Timestamp(1, 2), '{"$timestamp": {"t": 1, "i": 2}}'),
+        (bson.Regex("a", "i"), '{"$regularExpression": {"pattern": "a", "options": "i"}}'),
+        (cbor2.CBORSimpleValue(32), "simple(32)"),
+        (cbor2.undefined, "undefined"),
+        (Fraction(1, 3), "1/3"),
+        (msgpack.Timestamp(-1, 500_000_000), "1969-12-31T23:59:59.5Z"),
+        (msgpack.Timestamp(0, 0), "1970-01-01T00:00:00Z"),
+    ]
+
+
+def test_each_has_a_text_from_which_it_can_be_had_back() -> None:
+    for value, text in texts():
+        assert as_text(value) == text
+        assert compare([value], [text], kind="document").verdict == "type"
+        assert compare([value], [f"{text}0"], kind="document").verdict == "lossy"
+
+
+def test_what_has_no_text_is_refused() -> None:
+    msgpack = need_module("msgpack")
+    for value in (object(), 1j, msgpack.Timestamp(10**15, 0)):
+        with pytest.raises(TypeError):
+            as_text(value)
+
+
+@pytest.mark.parametrize("target", ["x.json", "x.ndjson", "x.yaml"])
+def test_an_integer_of_many_digits_is_an_error_in_words(target: str, tmp_path: Path) -> None:
+    need_codec("cbor")
+    need_codec(str(tare.Codec.for_path(target)))
+    (tmp_path / "x.cbor").write_bytes(tare.encode([{"n": 10**5000}], "cbor"))
+    with pytest.raises(EncodeError, match=r"^x\.cbor: .* at /0/n \(0x31e"):
+        tare.convert(tmp_path / "x.cbor", tmp_path / target)
+    assert not (tmp_path / target).exists()

@@ -1,0 +1,196 @@
+"""Maps stay maps: out of Avro and into it by its schema, as objects in JSON and its kin."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from support.capabilities import need_codec, need_module
+
+import tare
+from tare.errors import EncodeError, Unsupported
+
+PAIRS = [[("a", 1)], None, [("b", 2), ("c", None)], []]
+OBJECTS = [{"a": 1}, None, {"b": 2, "c": None}, {}]
+TEXT_KEYS = pa.map_(pa.string(), pa.int64())
+
+
+def avro(fields: list[dict[str, Any]], rows: list[dict[str, Any]]) -> bytes:
+    """A file of Avro that fastavro wrote."""
+    fastavro = need_module("fastavro")
+    file = io.BytesIO()
+    fastavro.writer(file, {"type": "record", "name": "r", "fields": fields}, rows)
+    return file.getvalue()
+
+
+def read_avro(path: Path) -> tuple[Any, list[Any]]:
+    """The schema and the rows that fastavro gives."""
+    fastavro = need_module("fastavro")
+    with path.open("rb") as file:
+        reader = fastavro.reader(file)
+        return reader.writer_schema, list(reader)
+
+
+def test_a_map_of_avro_has_the_names_of_each_row_alone(tmp_path: Path) -> None:
+    field = {"name": "m", "type": {"type": "map", "values": "int"}}
+    rows = [{"m": {"a": 1}}, {"m": {"b": 2}}, {"m": {}}]
+    (tmp_path / "x.avro").write_bytes(avro([field], rows))
+    table = tare.read(tmp_path / "x.avro")
+    assert table.schema.field("m").type == pa.map_(pa.string(), pa.int32())
+    assert table["m"].to_pylist() == [[("a", 1)], [("b", 2)], []]
+    tare.convert(tmp_path / "x.avro", tmp_path / "x.ndjson")
+    assert list(map(json.loads, (tmp_path / "x.ndjson").read_text().splitlines())) == rows
+    tare.convert(tmp_path / "x.avro", tmp_path / "x.parquet")
+    assert parquet.read_table(tmp_path / "x.parquet")["m"].to_pylist() == table["m"].to_pylist()
+    tare.convert(tmp_path / "x.avro", tmp_path / "y.avro")
+    assert read_avro(tmp_path / "y.avro")[1] == rows
+
+
+def test_maps_at_any_depth_of_avro(tmp_path: Path) -> None:
+    """Within unions with null, arrays, records and maps."""
+    inner = {"type": "map", "values": ["null", "string"]}
+    fields = [
+        {"name": "u", "type": ["null", {"type": "map", "values": inner}]},
+        {"name": "l", "type": {"type": "array", "items": inner}},
+        {"name": "r", "type": {"type": "record", "name": "q", "fields": [{"name": "m", "type": inner}]}},
+    ]
+    rows = [
+        {"u": {"x": {"k": None}}, "l": [{"a": "1"}, {}], "r": {"m": {"z": "2"}}},
+        {"u": None, "l": [], "r": {"m": {}}},
+    ]
+    (tmp_path / "x.avro").write_bytes(avro(fields, rows))
+    tare.convert(tmp_path / "x.avro", tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text()) == rows
+
+
+def test_a_union_that_no_type_holds_is_refused_where_maps_would_be_taken_for_records(tmp_path: Path) -> None:
+    field = {"name": "m", "type": ["string", {"type": "map", "values": "int"}]}
+    (tmp_path / "x.avro").write_bytes(avro([field], [{"m": {"a": 1}}, {"m": {"b": 1}}]))
+    with pytest.raises(Unsupported, match="column 'm': a union"):
+        tare.read(tmp_path / "x.avro")
+
+
+def test_types_of_avro_are_those_of_its_schema(tmp_path: Path) -> None:
+    """Of columns without a value too, and of integers whose width Python does not tell."""
+    fields = [
+        {"name": "i", "type": "int"},
+        {"name": "f", "type": ["null", "float"]},
+        {"name": "n", "type": ["int", "double"]},
+        {"name": "e", "type": {"type": "enum", "name": "E", "symbols": ["X", "Y"]}},
+        {"name": "x", "type": {"type": "fixed", "name": "F", "size": 2}},
+        {"name": "ms", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "ns", "type": {"type": "long", "logicalType": "timestamp-nanos"}},
+        {"name": "d", "type": {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}},
+    ]
+    moment = dt.datetime(2024, 1, 5, 1, 2, 3, 4000, dt.UTC)
+    row = {"i": 1, "f": None, "n": 2, "e": "Y", "x": b"ab", "ms": moment, "ns": 5, "d": Decimal("1.10")}
+    (tmp_path / "x.avro").write_bytes(avro(fields, [row]))
+    table = tare.read(tmp_path / "x.avro")
+    assert table.schema.types == [
+        pa.int32(), pa.float32(), pa.float64(), pa.string(), pa.binary(2), pa.timestamp("ms", "UTC"),
+        pa.timestamp("ns", "UTC"), pa.decimal128(5, 2),
+    ]  # fmt: skip
+    assert table["ns"].cast(pa.int64()).to_pylist() == [5]
+    assert table["ms"].to_pylist() == [moment]
+    for part in (table, table.slice(0, 0)):
+        assert tare.decode(tare.encode(part, "avro"), "avro").schema.names == table.schema.names
+
+
+COLUMNS = {
+    "lists": pa.array([[1], None, []], pa.list_(pa.int64())),
+    "large lists": pa.array([["a", None], [], None], pa.large_list(pa.string())),
+    "structs": pa.array([{"x": 1, "y": [{"z": b"q"}]}, None, {"x": None, "y": None}]),
+    "maps": pa.array(PAIRS[:3], TEXT_KEYS),
+    "maps of lists": pa.array([[("a", [1.5])], [], None], pa.map_(pa.string(), pa.list_(pa.float64()))),
+    "coded": pa.array(["x", None, "x"]).dictionary_encode(),
+    "no values": pa.nulls(3),
+    "small": pa.array([1, None, -1], pa.int16()),
+    "moments": pa.array([1, None, -1], pa.timestamp("us")),
+    "days": pa.array([1, None, -1], pa.date32()),
+    "times": pa.array([dt.time(1, 2, 3), None, dt.time()], pa.time64("us")),
+    "decimals": pa.array([Decimal("1.10"), None, Decimal("-0.01")], pa.decimal128(9, 2)),
+    "bytes": pa.array([b"\0", None, b""], pa.large_binary()),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_become_what_avro_has(name: str, tmp_path: Path) -> None:
+    """As fastavro reads them, which knows nothing of Arrow."""
+    need_codec("avro")
+    table = pa.table({"c": COLUMNS[name]})
+    done = tare.convert(table, tmp_path / "x.avro")
+    assert done.verified
+    wanted = COLUMNS[name].to_pylist(maps_as_pydicts="strict" if "maps" in name else None)
+    assert [row["c"] for row in read_avro(tmp_path / "x.avro")[1]] == wanted
+    assert tare.read(tmp_path / "x.avro").num_rows == 3
+
+
+def test_what_avro_has_no_map_for_is_told(tmp_path: Path) -> None:
+    """Keys that are no texts: pairs, from which the map can be had back."""
+    need_codec("avro")
+    table = pa.table({"m": pa.array([[(1, "x")], None], pa.map_(pa.int32(), pa.string()))})
+    done = tare.convert(table, tmp_path / "x.avro")
+    assert read_avro(tmp_path / "x.avro")[1] == [{"m": [{"key": 1, "value": "x"}]}, {"m": None}]
+    assert [(change["path"], change["verdict"]) for change in done.changes] == [("m", "type")]
+
+
+@pytest.mark.parametrize("moment", [1, 1001, 1000])
+def test_nanoseconds_and_large_integers_are_kept_in_avro(tmp_path: Path, moment: int) -> None:
+    need_codec("avro")
+    table = pa.table({"t": pa.array([moment], pa.timestamp("ns")), "u": pa.array([2**64 - 1], pa.uint64())})
+    done = tare.convert(table, tmp_path / "x.avro")
+    assert {change["verdict"] for change in done.changes} <= {"type"}
+    back = tare.read(tmp_path / "x.avro")
+    assert back["t"].cast(pa.timestamp("ns")).cast(pa.int64()).to_pylist() == [moment]
+    assert back["u"].to_pylist() == [Decimal(2**64 - 1)]
+
+
+@pytest.mark.parametrize(
+    "codec", ["json", "ndjson", "json:msgspec", "yaml", "msgpack", "cbor", "bson", "blit"]
+)
+@pytest.mark.parametrize("verify", [True, False])
+def test_maps_are_objects_in_json_and_its_kin(codec: str, verify: bool, tmp_path: Path) -> None:
+    need_codec(codec)
+    table = pa.table({"m": pa.array(PAIRS, TEXT_KEYS)})
+    done = tare.convert(table, tmp_path / "out", codec=codec, verify=verify)
+    assert tare.read(tmp_path / "out", format=codec.partition(":")[0]) == [{"m": one} for one in OBJECTS]
+    assert [(change["path"], change["verdict"]) for change in done.changes] == [("m", "type")]
+
+
+def test_a_map_that_changes_is_refused(tmp_path: Path) -> None:
+    """NaN becomes null in this library's JSON: the comparison looks into maps."""
+    table = pa.table({"m": pa.array([[("a", float("nan"))]], pa.map_(pa.string(), pa.float64()))})
+    with pytest.raises(EncodeError, match="m would change"):
+        tare.convert(table, tmp_path / "x.ndjson")
+
+
+def test_a_key_that_stands_twice_is_refused_and_named(tmp_path: Path) -> None:
+    table = pa.table({"m": pa.array([[], [("a", 1), ("a", 2)]], TEXT_KEYS)})
+    with pytest.raises(Unsupported, match="column 'm', row 2: a map has the key 'a' twice"):
+        tare.convert(table, tmp_path / "x.ndjson")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("codec", ["json", "ndjson"])
+def test_bytes_within_are_base64_as_those_of_a_column(codec: str, tmp_path: Path) -> None:
+    cells = [{"b": b"\0\xff", "l": [b"q"], "m": [("k", b"\1")]}, None]
+    kind = pa.struct(
+        [("b", pa.binary()), ("l", pa.list_(pa.binary())), ("m", pa.map_(pa.string(), pa.binary()))]
+    )
+    done = tare.convert(pa.table({"s": pa.array(cells, kind)}), tmp_path / "x", codec=codec)
+    first = tare.read(tmp_path / "x", format=codec)[0]
+    assert first == {"s": {"b": "AP8=", "l": ["cQ=="], "m": {"k": "AQ=="}}}
+    assert {change["verdict"] for change in done.changes} == {"type"}
+
+
+def test_a_value_beyond_the_years_of_python_is_named_by_column_and_row(tmp_path: Path) -> None:
+    table = pa.table({"d": pa.array([0, 2**31 - 1], pa.date32())})
+    with pytest.raises(Unsupported, match=r"column 'd', row 2: .*\(2147483647\).* years 1 to 9999"):
+        tare.convert(table, tmp_path / "x.ndjson")
