@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import itertools
 import json
+import os
 import subprocess
 import sys
 from decimal import Decimal
@@ -409,3 +410,23 @@ def test_what_the_other_reader_does_not_read_is_said(tmp_path):
         file.write(b"[NaN]")
     done = tare.convert(tmp_path / "b.json.gz", tmp_path / "b.pickle")
     assert done.second["source"]["why"] == "msgspec does not read it"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("library", ["duckdb", "polars"])
+def test_a_forked_process_asks_no_library_whose_threads_stayed_behind(tmp_path, library):
+    """A pool of workers that are forked, as many servers have, would wait for ever."""
+    need_module(library)
+    script = f"""
+import os, sys
+import {library}, pyarrow as pa, pyarrow.parquet as pq, tare
+os.chdir({str(tmp_path)!r})
+pq.write_table(pa.table({{"a": list(range(1000))}}), "a.parquet")
+tare.convert("a.parquet", "b.arrow", verify=True)  # its threads run
+child = os.fork()
+if child == 0:
+    tare.convert("a.parquet", "c.arrow", verify=True)
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", script], timeout=120, check=False).returncode == 0

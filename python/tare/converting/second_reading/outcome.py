@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -16,10 +17,21 @@ __all__ = ["Difference", "Request", "SecondReading", "may_load", "sampled", "win
 # A library that takes longer to import than a small file to convert is not loaded for one.
 _HEAVY = ("polars", "pandas")
 _HEAVY_FROM = 1 << 20
+# Libraries whose threads a fork leaves behind: in the child, where the parent had loaded one, a call of it waits for ever.
+_THREADED = ("polars", "duckdb")
+_forked: set[str] = set()
 _MOST_ROWS = 1 << 14
 _MOST_CELLS = 1 << 16
 _LEAST_ROWS = 8
 _WINDOWS = 8
+
+
+def _note_fork() -> None:
+    _forked.update(name for name in _THREADED if name in sys.modules)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 @dataclass(frozen=True)
@@ -86,9 +98,12 @@ def may_load(request: Request, *names: str) -> tuple[list[str], str]:
         request: What is to be read.
         names: Names of libraries, the best first.
     """
-    installed = [name for name in names if importlib.util.find_spec(name.partition(".")[0]) is not None]
+    usable = [name for name in names if name not in _forked]
+    installed = [name for name in usable if importlib.util.find_spec(name.partition(".")[0]) is not None]
     heavy = request.thorough or request.source.size >= _HEAVY_FROM
     found = [name for name in installed if heavy or name not in _HEAVY or name in sys.modules]
+    if not usable:
+        return [], "a fork left the threads of the others behind"
     if found or not installed:
         return found, "no other is installed"
     return [], f"{installed[0]} is loaded from 1 MiB on, or with --verify"
