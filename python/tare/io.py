@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, codec_part, compressor_id
-from tare.converting import batches, changes, dictionaries, objects, refused
+from tare.converting import batches, changes, dictionaries, objects
+from tare.converting.encoding import advising, encoded_by, usual_codec
 from tare.converting.naming import near_ending
 from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
@@ -35,6 +36,7 @@ from tare.unchanged import Watch
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tare.formats.base import Buffer
     from tare.inspecting.findings import Inspection
 
 __all__ = ["Conversion", "convert", "inspect", "read", "write"]
@@ -169,6 +171,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     allow_loss: bool = False,
     overwrite: bool = True,
     data_only: bool = False,
+    variable: str | None = None,
     strict: bool = False,
     sync: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
@@ -196,6 +199,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         overwrite: Whether a file that is there may be replaced.
         data_only: Leave out promises, functions, bytecode, active bindings and external pointers of R, from
             R and into it; each is a loss.
+        variable: Name of the variable of an RData file to convert; all by default, which a format of tables
+            takes if it is one.
         strict: Write nothing if an R object would lose something, which `Conversion.losses` tells without it, or a
             CSV its comment lines, which a note tells.
         sync: Whether to wait until the bytes are on the disk.
@@ -206,7 +211,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         FileExistsError: `dst` is there and may not be replaced.
         EncodeError: The format cannot hold the data, or values would change.
         LossError: Something of an R object would be lost, or comment lines of a CSV, and ``strict``.
-        UsageError: ``data_only`` where neither side is a format of R.
+        UsageError: ``data_only`` where neither side is a format of R; ``variable`` where the source is no
+            RData file, or has none of that name.
         SourceChanged: The source changed while it was read.
         TareError: The source cannot be read; as `open_dataset`.
     """
@@ -219,6 +225,11 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     source = _source(src, format)
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
+    if variable is not None and (source is None or source.format != "rdata"):
+        raise UsageError("a variable (--variable) is chosen of an RData file, and the source is none")
+    if source is not None and source.format in objects.FORMATS:
+        source.variable, source.tabular = variable, target.format.kinds == {"table"}
+        source.keyed = objects.keeps_keys(usual_codec(target, codec, "table"))
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
     with watching(source, left) as job.watch:
         return _convert(src, source, job, format=format, allow_pickle=allow_pickle)
@@ -358,20 +369,6 @@ def _of_files(codec: Codec) -> Codec:
     )
 
 
-def usual_codec(chosen: Codec, given: str | None, kind: str) -> Codec:
-    """The codec with the options that keep most, where the user named none."""
-    given = None if given is None else codec_part(given)
-    if given is not None and ("," in given or ":" in given.partition("+")[0]):
-        return chosen
-    more: dict[str, object] = {}
-    if kind == "table" and "default" in chosen.library.options:
-        more["default"] = "text"  # dates and decimals become text instead of an error
-    if chosen.format_id == "yaml" and chosen.library_name == "pyyaml":
-        more |= {"loader": "c", "sort_keys": False}
-    settings = {key: value for key, value in more.items() if chosen.library.options[key].default != value}
-    return replace(chosen, settings=tuple(sorted({**settings, **dict(chosen.settings)}.items())))
-
-
 @contextlib.contextmanager
 def _opened(job: _Job) -> Iterator[BinaryIO]:
     if hasattr(job.dst, "write"):
@@ -409,14 +406,14 @@ def _object(source: Source, job: _Job) -> Conversion:
 def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     codec = usual_codec(job.codec, job.given, data.kind)
     left_out = False
-    with _advising(data, codec):
+    with advising(data.name, data.kind, data.value, codec):
         if data.kind == "table" and objects.writes(codec):
             done = objects.write(data.value, None, codec, data_only=job.data_only, strict=job.strict)
             losses += done.loss
             left_out = job.data_only and bool(done.loss)
-            encoded = done.data
+            encoded: Buffer = done.data
         else:
-            encoded = codec.encode(data.value)
+            encoded, codec = encoded_by(data.value, codec, job.given)
             if losses.of_schema and not objects.keeps_schema(data.value, codec):
                 losses += losses.of_schema
                 settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
@@ -441,35 +438,7 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     )  # fmt: skip
 
 
-def _is_rows_alone(value: Any) -> bool:
-    """Whether a document is a table but for the columns, which its rows do not have."""
-    return isinstance(value, list) and all(isinstance(row, dict) and not row for row in value)
-
-
-@contextlib.contextmanager
-def _advising(data: Dataset, codec: Codec) -> Iterator[None]:
-    """Name the source in what an encoder says, the part of it that is refused, and what to do."""
-    try:
-        yield
-    except (EncodeError, Unsupported) as error:
-        advice = "Choose another --codec" + (", or some --columns." if data.kind == "table" else ".")
-        where, path = "", error.path
-        part = refused.first_refused(codec, data.value) if data.kind == "document" and path is None else None
-        if part is not None:
-            path = part[0]
-            where = f", at {printable(path) or 'the top'} ({printable(repr(part[1]), 40)})"
-        said = str(error).rstrip(".")
-        if (
-            data.kind == "document"
-            and "document" not in codec.format.kinds
-            and not _is_rows_alone(data.value)
-        ):
-            said = f"{codec.format_id} stores tables, and this document is not one: {said}"
-        text = f"{printable(data.name)}: {said}{where}. Nothing was written. {advice}"
-        raise type(error)(text, format=error.format, path=path) from error
-
-
-def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict[str, Any]]:
+def _verify(data: Dataset, encoded: Buffer, codec: Codec, job: _Job) -> list[dict[str, Any]]:
     """What `read` would give back beside what was written.
 
     Raises:
@@ -524,6 +493,7 @@ def _same_bytes(source: Source, target: Codec, job: _Job) -> bool:
         same
         and job.columns is None
         and job.encoding is None
+        and source.variable is None
         and source.path is not None
         and bool(source.compressors or target.compressor)
     )

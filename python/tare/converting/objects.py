@@ -12,6 +12,7 @@ from tare.errors import EncodeError, TareError, UsageError
 from tare.r import Loss, RObject, WriteReport
 from tare.r import read as read_r
 from tare.r import write as write_r
+from tare.r.plain import chosen
 
 __all__ = [
     "FORMATS",
@@ -64,6 +65,17 @@ def keeps_schema(table: Any, codec: Codec) -> bool:
     return b"r" in metadata
 
 
+def keeps_keys(codec: Codec) -> bool:
+    """Whether a file of the codec has what the schema of a table of R says beside its values, or is one of R's own."""
+    if writes(codec):
+        return True
+    import pyarrow as pa
+
+    return "table" in codec.format.kinds and keeps_schema(
+        pa.table({"x": pa.array([], pa.int32())}).replace_schema_metadata({"r": ""}), codec
+    )
+
+
 def read(source: Source, *, columns: list[str] | None, encoding: str | None) -> Any:
     """A file of R as `tare.r.read` gives it, under the source's name in messages.
 
@@ -84,7 +96,9 @@ def read_object(source: Source, *, encoding: str | None) -> RObject | dict[str, 
         found: RObject | dict[str, RObject] = read_r(
             robjects.stored(source), as_="robject", encoding=encoding, format=source.format
         )
-        return found
+        if source.variable is None or not isinstance(found, dict):
+            return found
+        return {source.variable: chosen(found, source.variable)}
 
 
 def refuse_without_r(source_format: str | None, target: Codec) -> None:
@@ -119,6 +133,7 @@ def data_of(source: Source, *, encoding: str | None, columns: list[str] | None, 
     done = write_r(held, None, format=kept, version=3, encoding="native", compressor="none", data_only=True)
     losses.extend(done.loss)
     plain = Source(source.name, data=done.data, size=done.bytes, format=kept)
+    plain.variable, plain.tabular, plain.keyed = source.variable, source.tabular, source.keyed
     return robjects.load(plain, max_bytes=None, encoding=None, columns=columns, losses=losses, data_only=True)
 
 

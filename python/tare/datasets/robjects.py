@@ -54,7 +54,16 @@ def load(
     if columns is not None:
         options["columns"] = columns
     try:
-        value = plain_value(stored(source), source.format, options, found, data_only=data_only)
+        value = plain_value(
+            stored(source),
+            source.format,
+            options,
+            found,
+            data_only=data_only,
+            variable=source.variable,
+            tabular=source.tabular,
+            keyed=source.keyed,
+        )
     except Limit as error:
         raise source.error(Limit, _said(source, error), advice="Raise the limit (max_bytes).") from error
     except Truncated as error:

@@ -50,6 +50,9 @@ class Source:
         skipped: Comment lines before a CSV's header: what is opened and read begins behind them.
         tabs: Whether the user called it TSV, whatever its name ends in.
         plain: Whether its value was read as JSON that carries it exactly, so that nothing of it need be checked.
+        variable: Name of the variable of an RData file that is wanted; None for all.
+        tabular: Whether a table is wanted of what is not one, such as a matrix of R.
+        keyed: Whether what becomes of a table of R keeps the key ``r`` and the notes of its schema.
     """
 
     name: str
@@ -67,6 +70,9 @@ class Source:
     skipped: bytes = b""
     tabs: bool = False
     plain: bool = False
+    variable: str | None = None
+    tabular: bool = False
+    keyed: bool = True
 
     def open(self) -> BinaryIO:
         """The plain bytes from their start, as a file of the caller's to close."""

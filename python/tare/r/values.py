@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "converted", "element", "is_table"]
 
-_VECTORS = frozenset({"logical", "integer", "double", "complex", "character", "raw"})
 _LISTS = frozenset({"list", "pairlist"})
 # Lists that are one value of their own in Arrow.
 _WHOLE = frozenset({"POSIXlt"})
@@ -107,7 +106,7 @@ def _begun(
     kind = core.type
     if kind == "NULL" and settings.to in ("python", "plain"):
         return None, None
-    if kind in _VECTORS:
+    if kind in vectors.TYPES:
         return vectors.value(core, settings, path, found), None
     if kind == "list":
         classes = core.r_class

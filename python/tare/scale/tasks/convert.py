@@ -12,6 +12,7 @@ from tare import io
 from tare.codec import Codec
 from tare.converting import batches as stream
 from tare.converting import objects
+from tare.converting.encoding import usual_codec
 from tare.errors import EncodeError, Malformed, TareError
 from tare.r.losses import Loss, settle
 from tare.scale.failures import LossRefused, NameTaken, Several
@@ -132,7 +133,7 @@ def _told_codec(write: str) -> str | None:
 def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
     """A range of rows, or rows that go to folders by the values of a column."""
     codec, options = Codec.parse(str(unit["write"])), unit["options"]
-    codec = io.usual_codec(codec, _told_codec(str(unit["write"])), "table")
+    codec = usual_codec(codec, _told_codec(str(unit["write"])), "table")
     if options.get("data_only") and given.get("range"):  # of a whole file its reader says it
         objects.refuse_without_r("fst" if given["range"]["kind"] == "rows" else None, codec)
     if _are_lines(given, options) and as_documents(codec, options):
