@@ -191,6 +191,9 @@ def _plain_array(array: Any) -> Any:
     wanted = _plain_type(array.type)
     if wanted == array.type:
         return array
+    if pa.types.is_dictionary(wanted) and isinstance(array, pa.DictionaryArray) and not len(array):
+        levels = _plain_array(array.dictionary)  # which Arrow's cast leaves out where no row has one
+        return pa.DictionaryArray.from_arrays(array.indices, levels, ordered=array.type.ordered)
     try:
         return array.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -406,7 +406,12 @@ def _object(source: Source, job: _Job) -> Conversion:
 def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     codec = usual_codec(job.codec, job.given, data.kind)
     left_out = False
-    with advising(data.name, data.kind, data.value, codec):
+    hint = objects.encoding_hint(losses)
+    if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
+        inside = objects.levels_inside(data.value, codec)
+        losses += inside
+        settle(inside, [], strict=job.strict, what=printable(data.name))
+    with advising(data.name, data.kind, data.value, codec, hint):
         if data.kind == "table" and objects.writes(codec):
             done = objects.write(data.value, None, codec, data_only=job.data_only, strict=job.strict)
             losses += done.loss

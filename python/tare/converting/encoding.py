@@ -59,7 +59,7 @@ def _is_rows_alone(value: Any) -> bool:
 
 
 @contextlib.contextmanager
-def advising(name: str, kind: str, value: Any, codec: Codec) -> Iterator[None]:
+def advising(name: str, kind: str, value: Any, codec: Codec, hint: str = "") -> Iterator[None]:
     """Name the source in what an encoder says, the part of it that is refused, and what to do.
 
     Args:
@@ -67,6 +67,7 @@ def advising(name: str, kind: str, value: Any, codec: Codec) -> Iterator[None]:
         kind: ``document`` or ``table``.
         value: What is written.
         codec: How.
+        hint: What to do first, where that is known.
 
     Raises:
         EncodeError, Unsupported: The block raised it; of the same class.
@@ -81,11 +82,7 @@ def advising(name: str, kind: str, value: Any, codec: Codec) -> Iterator[None]:
             path = part[0]
             where = f", at {printable(path) or 'the top'} ({printable(repr(part[1]), 40)})"
         said = str(error).rstrip(".")
-        if (
-            kind == "document"
-            and "document" not in codec.format.kinds
-            and not _is_rows_alone(value)
-        ):
+        if kind == "document" and "document" not in codec.format.kinds and not _is_rows_alone(value):
             said = f"{codec.format_id} stores tables, and this document is not one: {said}"
-        text = f"{printable(name)}: {said}{where}. Nothing was written. {advice}"
+        text = f"{printable(name)}: {said}{where}. Nothing was written. {hint}{advice}"
         raise type(error)(text, format=error.format, path=path) from error

@@ -17,7 +17,10 @@ from tare.r.plain import chosen
 __all__ = [
     "FORMATS",
     "data_of",
+    "encoding_hint",
+    "keeps_keys",
     "keeps_schema",
+    "levels_inside",
     "notes_of",
     "of_name",
     "read",
@@ -74,6 +77,35 @@ def keeps_keys(codec: Codec) -> bool:
     return "table" in codec.format.kinds and keeps_schema(
         pa.table({"x": pa.array([], pa.int32())}).replace_schema_metadata({"r": ""}), codec
     )
+
+
+def levels_inside(table: Any, codec: Codec) -> list[Loss]:
+    """What is lost of factors in lists of a table of R, where R has factors again from the codec's files.
+
+    Arrow's own files have the levels of each; Parquet those that some row has, in order of appearance.
+    """
+    from tare.r.frames import has_levels
+
+    if codec.format_id == "arrow" or writes(codec) or not keeps_keys(codec):
+        return []
+    inside = [field for field in table.schema if field.type.num_fields and has_levels(field.type)]
+    return [
+        Loss(f"${field.name}[[]]@levels", "attribute_dropped", "levels of factors", "values")
+        for field in inside
+    ]
+
+
+def encoding_hint(losses: list[Loss]) -> str:
+    """What to do about strings of which nothing tells the encoding; empty where there are none.
+
+    >>> encoding_hint([Loss("$d$x", "bytes_string", "text without a mark (encoding= names it)", "bytes")])
+    '$d$x holds text whose encoding nothing tells: say it with --encoding, such as latin1 (encoding=). '
+    """
+    found = next((loss for loss in losses if loss.kind == "bytes_string" and "encoding=" in loss.r), None)
+    if found is None:
+        return ""
+    where = printable(found.path, 80) or "it"
+    return f"{where} holds text whose encoding nothing tells: say it with --encoding, such as latin1 (encoding=). "
 
 
 def read(source: Source, *, columns: list[str] | None, encoding: str | None) -> Any:

@@ -22,6 +22,7 @@ __all__ = [
     "cells",
     "faced",
     "faced_vector",
+    "has_levels",
     "has_mixed_lists",
     "narrowed",
     "part",
@@ -42,7 +43,7 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     made = table(core, settings.na, path, lost, keyed=settings.to in ("python", "arrow"))
     names = None
     if settings.to not in ("python", "arrow"):
-        _unkeyed(core, settings.to, path, lost)
+        _unkeyed(core, made, settings.to, path, lost)
     if settings.to == "pandas":
         names = row_names(core)
         if names is not None:
@@ -53,18 +54,27 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     return faced(made, settings.to, names)
 
 
-def _unkeyed(core: Core, to: str, path: str, found: list[Loss]) -> None:
+def _unkeyed(core: Core, made: pa.Table, to: str, path: str, found: list[Loss]) -> None:
     """What only the key ``r``, or the schema, would keep of a data frame and its columns."""
     extra = [name for name in core.r_class if name != "data.frame"]
     if extra:
         found.append(Loss(f"{path}@class", "class_dropped", ", ".join(extra)))
-    for place, name in enumerate(core.names or []):
-        column = core.child(place)
-        storage(column, f"{path}${name}", found)
-        if to == "polars" and column.attribute("levels") is not None:
+    for place, field in enumerate(made.schema):
+        storage(core.child(place), f"{path}${field.name}", found)
+        if to == "polars" and has_levels(field.type):
             found.append(
-                Loss(f"{path}${name}@levels", "attribute_dropped", "levels and their order", "values")
+                Loss(f"{path}${field.name}@levels", "attribute_dropped", "levels and their order", "values")
             )
+    if to == "polars" and "" in made.column_names:
+        found.append(Loss(f"{path}@names", "attribute_dropped", "an empty name", "that of its place"))
+
+
+def has_levels(kind: Any) -> bool:
+    """Whether a type is one of categories, or has them inside."""
+    import pyarrow as pa
+
+    inside = (kind.field(place).type for place in range(kind.num_fields))
+    return pa.types.is_dictionary(kind) or any(map(has_levels, inside))
 
 
 def table(
@@ -105,7 +115,7 @@ def _unnoted(core: Core, made: pa.Table, path: str, found: list[Loss], columns: 
     for place, field in enumerate(made.schema):
         at = f"{path}${field.name}"
         column: Any = in_known_zone(made.column(place), at, found)
-        inner = core.child(children[place]) if place < len(children) else None
+        inner = core.child(children[place]) if place < len(children) and children[place] < len(core) else None
         if inner is not None and is_in_parts(inner):
             told = [loss for loss in found if not loss.path.startswith(f"{at}@")]
             array = vectors.in_parts(inner, at, told)
@@ -148,11 +158,10 @@ def cells(core: Core, made: pa.Table, path: str, found: list[Loss]) -> list[list
 
     columns: list[list[Any]] = []
     for place, column in enumerate(made.columns):
-        inner = core.child(place)
+        inner, at = core.child(place), f"{path}${made.schema.field(place).name}"
         if not _is_mixed(inner, column.type):
-            columns.append(column.to_pylist())
+            columns.append(vectors.listed(column, at))
             continue
-        at = f"{path}${made.schema.field(place).name}"
         found[:] = [loss for loss in found if (loss.path, loss.kind) != (at, "code_opaque")]
         lost: list[Loss] = []
         columns.append(converted(inner, Settings("plain", scalars=True), lost))

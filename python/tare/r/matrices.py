@@ -134,6 +134,8 @@ def _flat(core: Core, settings: Settings, path: str, found: list[Loss]) -> np.nd
                 found.append(Loss(f"{path}@{name}", kind, vectors.shown(inner)))
         if core.type == "character":
             return vectors.objects(vectors.texts_of(core, path, found))
+        if core.type == "raw":
+            found.append(Loss(path, "type_changed", "bytes", "integers from 0 to 255"))
         numbers = vectors.masked(core, settings, path, found)
         return vectors.with_none(numbers) if settings.to == "plain" else numbers
     exported, lost = core.to_arrow({"na": settings.na, "metadata": False})
@@ -141,7 +143,7 @@ def _flat(core: Core, settings: Settings, path: str, found: list[Loss]) -> np.nd
     vectors.storage(core, path, found)
     array = vectors.imported(exported)
     if settings.to == "plain":
-        return vectors.objects(array.to_pylist())
+        return vectors.objects(vectors.listed(array, path))
     return _numpy(array, path, found)
 
 

@@ -62,14 +62,15 @@ def plain_value(
     """
     held = objects(source, {**options, "format": format})
     settings = replace(_PLAIN, data_only=data_only)
-    name = _COLUMN
+    name, path = _COLUMN, ""
     if variable is not None:
         held = _chosen(held, variable)
-        name = variable
+        name, path = variable, f"${variable}"
     if isinstance(held, list):
         first = held[0][1] if len(held) == 1 else None
         if first is not None and (is_table(first) or (tabular and _is_vector(first))):
             name, held = held[0]
+            path = f"${name}"
         elif tabular and not _are_columns(held):
             raise Unsupported(
                 f"it holds {len(held):,} variables: choose one with --variable NAME (variable=) of {_listed(held)}"
@@ -77,21 +78,23 @@ def plain_value(
         else:
             return {name: _of(core, settings, found, f"${name}", nested=True) for name, core in held}
     if tabular and _is_vector(held):
-        return _columns(held, name, found)
+        return _columns(held, name, path, found)
     if is_table(held) and not keyed:
-        return _without_schema(held, found, tabular=tabular)
-    value = _of(held, settings, found)
+        return _without_schema(held, path, found, tabular=tabular)
+    value = _of(held, settings, found, path)
     if is_table(held) and isinstance(found, Losses):
-        _add_of_schema(held, found)
+        _add_of_schema(held, path, found)
     return value
 
 
-def _without_schema(core: Core, found: list[Loss], *, tabular: bool) -> pa.Table | list[dict[str, Any]]:
+def _without_schema(
+    core: Core, path: str, found: list[Loss], *, tabular: bool
+) -> pa.Table | list[dict[str, Any]]:
     """A data frame as its values alone, for what keeps no notes beside them."""
-    table: pa.Table = frames.value(core, _BARE, "", found)
+    table: pa.Table = frames.value(core, _BARE, path, found)
     if tabular or not frames.has_mixed_lists(core, table) or len(set(table.column_names)) < table.num_columns:
         return table
-    columns = frames.cells(core, table, "", found)
+    columns = frames.cells(core, table, path, found)
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
@@ -134,14 +137,14 @@ def _are_columns(held: list[tuple[str, Core]]) -> bool:
     return vector and len({len(core) for _, core in held}) == 1
 
 
-def _columns(core: Core, name: str, found: list[Loss]) -> pa.Table:
+def _columns(core: Core, name: str, path: str, found: list[Loss]) -> pa.Table:
     """The table of a vector: a column of that name, or those of a matrix."""
     import pyarrow as pa
 
     if matrices.is_matrix(core):
-        return matrices.table(core, "null", "", found)
-    array = converted(core, _ARROW, found)
-    found.append(Loss("", "type_changed", "vector", f"column {name[:40]} of a table"))
+        return matrices.table(core, "null", path, found)
+    array = _of(core, _ARROW, found, path, nested=True)
+    found.append(Loss(path, "type_changed", "vector", f"column {name[:40]} of a table"))
     return pa.table({name: array})
 
 
@@ -154,13 +157,13 @@ def of_frame(held: RObject, found: Losses) -> pa.Table:
     """
     core = held._core  # noqa: SLF001 - what it holds is not copied
     table: pa.Table = _of(core, _PLAIN, found)
-    _add_of_schema(core, found)
+    _add_of_schema(core, "", found)
     return table
 
 
-def _add_of_schema(core: Core, found: Losses) -> None:
+def _add_of_schema(core: Core, path: str, found: Losses) -> None:
     bare: list[Loss] = []
-    frames.value(core, _BARE, "", bare)
+    frames.value(core, _BARE, path, bare)
     found.of_schema.extend(loss for loss in bare if loss not in found)
 
 

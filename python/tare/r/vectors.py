@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from tare.errors import Unsupported
 from tare.r.instants import instants, is_in_parts
 from tare.r.losses import Loss, losses_of
 from tare.r.zones import in_known_zone
@@ -19,6 +20,7 @@ __all__ = [
     "TYPES",
     "imported",
     "in_parts",
+    "listed",
     "masked",
     "objects",
     "scalar",
@@ -58,6 +60,8 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
         return _plain(core, settings, path, found)
     if core.type == "character":
         texts = texts_of(core, path, found)
+        if not texts and settings.to == "python":
+            found.append(Loss(path, "type_changed", "character of no strings", "an empty list"))
         return texts if settings.to == "python" else objects(texts)
     if core.type == "raw" and settings.to == "python":
         return bytes(core.data())
@@ -67,7 +71,8 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
 def scalar(core: Core, place: int) -> Any:
     """One value of a vector; None if it is missing."""
     if core.attribute("class") is not None:
-        return in_known_zone(imported(core.to_arrow({})[0]), "", [])[place].as_py()
+        array = in_known_zone(imported(core.to_arrow({})[0]), "", [])
+        return listed(array.slice(place, 1), "")[0]
     if core.type == "character":
         return core.strings()[place]
     item = _numbers(core)[place]
@@ -100,6 +105,25 @@ def imported(exported: RArrow) -> Any:
     return pa.array(cast(Any, exported))
 
 
+def listed(array: Any, path: str) -> list[Any]:
+    """The values of an array or column of Arrow as Python's own.
+
+    Raises:
+        Unsupported: Python has none like one of them: a day beyond the year 9999, a struct with a name twice.
+    """
+    import pyarrow as pa
+
+    try:
+        values: list[Any] = array.to_pylist()
+    except (ValueError, OverflowError, pa.ArrowException) as error:
+        raise Unsupported(
+            f"{path or 'it'}: Python has no such value: {str(error)[:160]}; as_='arrow' gives it",
+            format="rds",
+            path=path,
+        ) from error
+    return values
+
+
 def _with_class(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     """Factors, dates, times, 64-bit integers: the type of Arrow that says the same."""
     array = in_parts(core, path, found) if is_in_parts(core) else None
@@ -109,7 +133,7 @@ def _with_class(core: Core, settings: Settings, path: str, found: list[Loss]) ->
     if settings.to == "polars" and core.attribute("levels") is not None:
         found.append(Loss(f"{path}@levels", "attribute_dropped", "levels and their order", "values"))
     if settings.to == "plain" or (settings.scalars and len(array) == 1):
-        values = array.to_pylist()
+        values = listed(array, path)
         return values[0] if settings.scalars and len(values) == 1 else values
     return _faced(array, settings, core)
 
@@ -259,7 +283,8 @@ def texts_of(core: Core, path: str, found: list[Loss]) -> list[Any]:
     texts: list[Any] = core.strings()
     count = sum(type(one) is bytes for one in texts)
     if count:
-        found.append(Loss(path, "bytes_string", "strings marked as bytes", "bytes", count))
+        r = "strings marked as bytes, or not UTF-8 without a mark (encoding= names their encoding)"
+        found.append(Loss(path, "bytes_string", r, "bytes", count))
     return texts
 
 
