@@ -120,7 +120,10 @@ pub fn value_of<'py>(
 /// # Errors
 /// `Corrupt`.
 fn whole(py: Python<'_>, object: Object) -> PyResult<Bound<'_, PyBytes>> {
-    let len = object.meta.plain_len.unwrap_or_default();
+    let Some(len) = object.likely_len() else {
+        let bytes = py.detach(|| object.bytes());
+        return copied(py, &bytes.map_err(|error| to_py(py, error))?);
+    };
     let len = usize::try_from(len)?;
     filled(py, len, |place| {
         let done = py.detach(|| -> tare::Result<()> {
