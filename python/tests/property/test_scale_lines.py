@@ -103,7 +103,8 @@ def test_the_table_is_the_same(folder: Path, text: bytes, block: int, to: str, s
     assert repr(ours.to_pylist()) == repr(theirs.to_pylist())
     assert done.rows == told.rows
     if not small:
-        assert changes_of(done.counted, nulls_alone=False) == told.changes
+        counted = changes_of(done.counted, nulls_alone=False)
+        assert sorted(counted, key=str) == sorted(told.changes, key=str)  # blocks tell them as they come
     if small:
         assert told.changes == []
         assert done.notes == told.notes
