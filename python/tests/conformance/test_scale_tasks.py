@@ -243,9 +243,7 @@ def held(kind: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("how", [{"split": 100}, {"partition": "k"}, {"split": 100, "partition": "k"}])
-@pytest.mark.parametrize(
-    ("kind", "to"), [("nan", "ndjson"), ("nested nan", "ndjson"), ("map", "ndjson"), ("ordered", "csv")]
-)
+@pytest.mark.parametrize(("kind", "to"), [("nan", "ndjson"), ("nested nan", "ndjson"), ("ordered", "csv")])
 @pytest.mark.parametrize("streamed", [False, True])
 def test_what_a_whole_file_refuses_its_parts_refuse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], kind: str, to: str, streamed: bool
