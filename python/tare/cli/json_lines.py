@@ -76,19 +76,13 @@ def _is_odd(value: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """The value as what JSON has."""
-    from tare.scalar_text import as_text
+    from tare.scalar_text import as_text, is_foreign
 
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, dict):
         return {_key(key): _plain(item) for key, item in value.items()}
-    if type(value).__name__ in ("ExtType", "Ext"):  # of msgpack, of msgspec
-        return {"ext": value.code, "data": as_text(value.data)}
-    if type(value).__name__ == "CBORTag":
-        return {"tag": value.tag, "value": _plain(value.value)}
-    if hasattr(value, "to_datetime"):  # the time of msgpack
-        return as_text(value.to_datetime())
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple | set | frozenset) and not is_foreign(value):
         return [_plain(item) for item in value]
     return as_text(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,9 @@ def test_a_column_that_python_has_no_values_for_is_named() -> None:
     far = pa.array([1, None, 3 * 10**17], pa.timestamp("us"))
     codecs = ["arrow:pyarrow"]
     block = exchange_tables("arrow", codecs, only=["int8"], own=pa.table({"i": [1, 2, 3], "far": far}))
-    assert block["reason"] == f"{OWN}'s column far was not exchanged: date value out of range"
+    beyond = r"column 'far', row 3: a value of type timestamp\[us\] \(3\d+\) lies beyond the years 1 to 9999"
+    assert re.match(rf"{OWN}'s column far was not exchanged: {beyond}", block["reason"])
     assert block["pairs"]["arrow:pyarrow"]["arrow:pyarrow"]["counts"] == {"same": 3}
     block = exchange_tables("arrow", codecs, only=["int8"], own=pa.table({"far": far}))
-    assert block["reason"] == f"{NOT_OWN}: date value out of range"
+    assert re.match(f"{NOT_OWN}: {beyond}", block["reason"])
     assert block["pairs"]["arrow:pyarrow"]["arrow:pyarrow"]["counts"] == {"same": 1}

@@ -135,8 +135,8 @@ def test_the_footer_says_what_streams_are_ranked_on():
     record["cases"] = [case for case in record["cases"] if case["labels"]["codec"] != "copy"]
     record["noise"] = {}
     said = markdown.render(derived(record))
-    assert "CPU contended 99 % of the time" in said
-    assert "never quiet (CPU contended, processes waited for a CPU 99 % of the time): ranked on" in said
+    assert "other processes had the CPU 99 % of the time" in said
+    assert "never quiet (other processes had the CPU, processes waited for a CPU 99 % of the time): ranked on" in said
 
 
 def grown(media, stalled):
@@ -163,7 +163,7 @@ def test_the_noise_of_a_growing_run_is_that_of_its_sizes():
     assert (noise["launches"], noise["rounds"], noise["psi_some"]) == (1, 3, 0.0)
     assert (noise["stalled_share"], noise["quiet"]) == (0.25, False)
     said = markdown.render(busy)
-    assert "1 launch x 3 rounds" in said
+    assert "1 process each, 3 rounds" in said
     assert (
         "not quiet throughout (processes waited for a CPU above 5 % of the time in 25 % of the launches)"
         in said
@@ -260,7 +260,7 @@ def test_a_terminal_gives_up_ranges_before_columns():
         shown = details(derived(record), width=width)
         heads[width] = next(line.split() for line in shown.splitlines() if line.startswith("codec "))
     assert all(columns == heads[300] for columns in heads.values())
-    assert "tie" in heads[100]
+    assert "alike" in heads[100]
 
 
 # --- the least of the rounds of one process -------------------------------------------------------------

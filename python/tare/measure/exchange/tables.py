@@ -148,7 +148,7 @@ def _add_own(own: Any, tables: dict[str, Any], wanted: dict[str, dict[str, Any]]
         table = in_one_order(convert(own, "arrow"))
         try:
             cells = cells_of(table)
-        except (ValueError, ArithmeticError):  # Arrow's words for what Python has no value for
+        except (TareError, ValueError, ArithmeticError):  # what Python has no value for
             cells, untold = _columns_told(table)
             if not cells:
                 raise
