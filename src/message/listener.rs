@@ -34,6 +34,14 @@ struct Inner {
     arriving: Vec<Arriving>,
     admitted: std::collections::VecDeque<(Connection, String)>,
     file: Option<unix::SocketFile>,
+    /// Until when nobody is let in, as the system had no descriptor left.
+    scarce: Option<Instant>,
+}
+
+impl Inner {
+    fn is_scarce(&self) -> bool {
+        self.scarce.is_some_and(|until| Instant::now() < until)
+    }
 }
 
 /// Listens by TCP or at a path, and accepts connections.
@@ -93,6 +101,7 @@ impl Listener {
                 arriving: Vec::new(),
                 admitted: std::collections::VecDeque::new(),
                 file,
+                scarce: None,
             }),
             url,
             owner: std::process::id(),
@@ -128,8 +137,8 @@ impl Listener {
         self.hold().fd.is_none()
     }
 
-    /// The next connection that may come in, and where it comes from. With `max_connections` open
-    /// nobody is let in until one is closed.
+    /// The next connection that may come in, and where it comes from. With `max_connections` open,
+    /// or without a descriptor left, nobody is let in until one is closed.
     ///
     /// # Errors
     /// `Io` at the deadline, and from the system; `Usage` if closed.
@@ -201,13 +210,17 @@ impl Listener {
         let Some(fd) = inner.fd.clone() else {
             return Ok(());
         };
-        while self.connections() < self.options.max_connections {
+        while self.connections() < self.options.max_connections && !inner.is_scarce() {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             match rustix::net::accept_with(&fd, flags) {
                 Ok(found) => self.arrive(inner, found)?,
                 Err(Errno::AGAIN) => break,
                 // Who hung up while waiting is nobody's error.
                 Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => {}
+                // As with all places taken: who comes waits.
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    inner.scarce = Instant::now().checked_add(SLICE);
+                }
                 Err(error) => {
                     let what = format!("cannot accept at {}", self.url);
                     return Err(os_error(error.into(), &what));
@@ -269,7 +282,7 @@ impl Listener {
             return Vec::new();
         };
         let mut watched = Vec::new();
-        if self.connections() < self.options.max_connections {
+        if self.connections() < self.options.max_connections && !inner.is_scarce() {
             watched.extend(inner.fd.clone().map(Watched::Door));
         }
         for arriving in &inner.arriving {

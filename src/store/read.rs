@@ -175,7 +175,7 @@ impl Object {
                 return Ok(Bytes::from(bytes));
             }
         }
-        let mut judge = self.judge();
+        let mut judge = self.judge()?;
         if mode == Verify::Always {
             judge.always();
         }
@@ -209,6 +209,19 @@ impl Object {
         self
     }
 
+    /// How many plain bytes to make place for before any came: what the record says, where the stored bytes can hold
+    /// so many. None where they hardly can: then place is made as they come.
+    #[must_use]
+    pub fn likely_len(&self) -> Option<u64> {
+        let stored = self.stored.body.stored_len();
+        let stored = stored.unwrap_or(self.meta.stored_len);
+        let most = match self.meta.compressor {
+            Kind::None => stored,
+            _ => most_plain(stored),
+        };
+        self.meta.plain_len.filter(|plain| *plain <= most)
+    }
+
     /// Reads all bytes and gives none: whether they are what the hash says, in little memory.
     ///
     /// # Errors
@@ -234,7 +247,7 @@ impl Object {
     }
 
     fn checked(self, mode: Verify) -> Result<Verified> {
-        let mut judge = self.judge();
+        let mut judge = self.judge()?;
         if mode == Verify::Always {
             judge.always();
         }
@@ -252,7 +265,26 @@ impl Object {
         })
     }
 
-    fn judge(&self) -> Judge {
+    /// What decides whether the bytes are right; a record whose lengths cannot be is refused before any is read.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    fn judge(&self) -> Result<Judge> {
+        let judge = self.new_judge();
+        let expected = self.meta.stored_len;
+        if let Some(there) = self
+            .stored
+            .body
+            .stored_len()
+            .filter(|there| *there != expected)
+        {
+            let text = format!("has {there} stored bytes, its record says {expected}");
+            return Err(judge.corrupt(&text));
+        }
+        Ok(judge)
+    }
+
+    fn new_judge(&self) -> Judge {
         let info = self.store.info();
         let identity = self.stored.identity;
         let wanted = match self.store.options().verify {
@@ -266,6 +298,7 @@ impl Object {
             came: 0,
             hash: self.hash,
             meta: self.meta.clone(),
+            is_measured: self.stored.body.stored_len().is_some(),
             place: self.stored.place.clone(),
             identity,
             store: self.store.clone(),
@@ -324,6 +357,8 @@ struct Judge {
     came: u64,
     hash: Hash,
     meta: ObjectMeta,
+    /// Whether the stored length is that of the bytes, not what a record says alone.
+    is_measured: bool,
     place: String,
     identity: Option<[u64; 4]>,
     store: Store,
@@ -359,8 +394,7 @@ impl Judge {
         let options = self.options(self.store.options().threads);
         let mut reader =
             compress::Reader::new(source, options).map_err(|error| self.unreadable(error))?;
-        let (for_each, at_least) = BELIEVED;
-        let most = self.meta.stored_len.saturating_mul(for_each).max(at_least);
+        let most = most_plain(self.meta.stored_len);
         let likely = self.meta.plain_len.unwrap_or(0).min(most);
         let mut plain = Vec::with_capacity(usize::try_from(likely).unwrap_or(0));
         loop {
@@ -453,10 +487,22 @@ impl Judge {
     }
 }
 
+/// Most plain bytes that are made place for before any came.
+fn most_plain(stored: u64) -> u64 {
+    let (for_each, at_least) = BELIEVED;
+    stored.saturating_mul(for_each).max(at_least)
+}
+
 /// All of a file that is not compressed, hashed while it is read.
 fn plain_file(mut file: impl Read, judge: &mut Judge) -> Result<Vec<u8>> {
     let expected = judge.meta.stored_len;
-    let mut plain = Vec::with_capacity(usize::try_from(expected).unwrap_or(0).min(1 << 40));
+    // What a driver gives as a stream does not tell its length: place for more is made as it comes.
+    let likely = if judge.is_measured {
+        expected
+    } else {
+        expected.min(BELIEVED.1)
+    };
+    let mut plain = Vec::with_capacity(usize::try_from(likely).unwrap_or(0));
     loop {
         let before = plain.len();
         let got = file.by_ref().take(STEP as u64).read_to_end(&mut plain);
@@ -485,6 +531,15 @@ fn unreadable(error: io::Error, place: &str) -> Error {
 }
 
 impl Body {
+    /// How many stored bytes there are; None where only reading tells.
+    fn stored_len(&self) -> Option<u64> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::File(file) => file.metadata().ok().map(|about| about.len()),
+            Self::Reader(_) => None,
+        }
+    }
+
     /// Its stored bytes as a stream.
     #[must_use]
     pub fn into_reader(self) -> Box<dyn Read + Send> {

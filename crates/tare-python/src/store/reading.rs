@@ -120,7 +120,10 @@ pub fn value_of<'py>(
 /// # Errors
 /// `Corrupt`.
 fn whole(py: Python<'_>, object: Object) -> PyResult<Bound<'_, PyBytes>> {
-    let len = object.meta.plain_len.unwrap_or_default();
+    let Some(len) = object.likely_len() else {
+        let bytes = py.detach(|| object.bytes());
+        return copied(py, &bytes.map_err(|error| to_py(py, error))?);
+    };
     let len = usize::try_from(len)?;
     filled(py, len, |place| {
         let done = py.detach(|| -> tare::Result<()> {
@@ -135,8 +138,10 @@ fn whole(py: Python<'_>, object: Object) -> PyResult<Bound<'_, PyBytes>> {
                 }
                 rest = rest.split_at_mut(got).1;
             }
-            let mut one = [0];
-            reader.pull(&mut one).map(|_| ())
+            // The verdict comes with the end; what is longer than its record is read to there.
+            let mut more = [0; 4096];
+            while reader.pull(&mut more)? > 0 {}
+            Ok(())
         });
         done.map_err(|error| to_py(py, error))
     })
