@@ -42,6 +42,7 @@ __all__ = [
     "plain",
     "polars_from_arrow",
     "rows_alone",
+    "series_from_arrow",
     "with_columns",
     "with_nullable_types",
 ]
@@ -61,7 +62,7 @@ def pandas_from_arrow(table: pa.Table) -> pd.DataFrame:
     >>> pandas_from_arrow(pa.table({"n": [1, None], "x": [0.5, None]})).dtypes.astype(str).to_dict()
     {'n': 'Int64', 'x': 'float64'}
     """
-    frame = _frame(table, [_series(column) for column in table.columns])
+    frame = _frame(table, [series_from_arrow(column) for column in table.columns])
     index = [name for name in _index_names(table) if name in table.column_names]
     if index:
         frame = frame.set_index(index)
@@ -250,6 +251,9 @@ def _plain_array(array: Any) -> Any:
     wanted = _plain_type(array.type)
     if wanted == array.type:
         return array
+    if pa.types.is_dictionary(wanted) and isinstance(array, pa.DictionaryArray) and not len(array):
+        levels = _plain_array(array.dictionary)  # which Arrow's cast leaves out where no row has one
+        return pa.DictionaryArray.from_arrays(array.indices, levels, ordered=array.type.ordered)
     try:
         return array.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -279,7 +283,8 @@ def _frame(table: pa.Table, columns: list[pd.Series]) -> pd.DataFrame:
     """Columns under the names of a table's, of which two may be the same."""
     import pandas as pd
 
-    series = dict(enumerate(columns))
+    # Series would be aligned by their index, one after another.
+    series = {place: column.array for place, column in enumerate(columns)}
     frame = pd.DataFrame(series, copy=False) if series else pd.DataFrame(index=range(table.num_rows))
     frame.columns = pd.Index(table.column_names, dtype=None if series else object)
     return frame
@@ -300,9 +305,17 @@ def _dtype_of(kind: Any) -> Any:
     return None if own else pd.ArrowDtype(kind)
 
 
-def _series(column: pa.ChunkedArray[Any]) -> pd.Series:
+def series_from_arrow(column: pa.ChunkedArray[Any]) -> pd.Series:
+    """The series that `pandas_from_arrow` has of a column.
+
+    >>> import pyarrow as pa
+    >>> str(series_from_arrow(pa.chunked_array([[1, None]])).dtype)
+    'Int64'
+    """
     import pandas as pd
 
+    if _is_numpy_alone(column):
+        return column.to_pandas()
     column = _same_levels(column)
     nullable = _nullable_dtypes()
     for mapper in (None, nullable.get):
@@ -314,6 +327,18 @@ def _series(column: pa.ChunkedArray[Any]) -> pd.Series:
         if series is not None and _comes_back(series, column):
             return series
     return column.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _is_numpy_alone(column: pa.ChunkedArray[Any]) -> bool:
+    """Whether NumPy's type holds the column without a trial: numbers of which none is missing, or NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        return False
+    if pa.types.is_integer(column.type):
+        return True
+    return pa.types.is_float64(column.type) and not pc.any(pc.is_nan(column)).as_py()
 
 
 def _same_levels(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
