@@ -121,11 +121,9 @@ def write_rows(
 def _compared(table: pa.Table, back: Any, *, part: bool) -> tuple[list[dict[str, Any]], bool]:
     """What changed, and whether levels that no row of the part has were left out of the comparison."""
     changed = changes.table_changes(table, back)
-    lost = _lossy(changed)
-    if part and lost:
+    if part and any(one["path"].endswith(" (levels)") for one in changed):
         used = changes.table_changes(used_levels(table), back)
-        left = _lossy(used)
-        if len(left) < len(lost) and all(one in lost for one in left):
+        if len(used) < len(changed) and all(one in changed for one in used):
             return used, True
     return changed, False
 
