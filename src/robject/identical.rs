@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::altrep::Deferred;
 use super::code::{Bytecode, CodeCell, Constant};
 use super::model::{is_na, Arena, Body, Id, RObject};
 use super::strings::{Strings, Text, TextEncoding};
@@ -115,6 +116,11 @@ impl Walk<'_> {
         let (ours, theirs) = (self.left, self.right);
         if ours.kind(left) != theirs.kind(right) {
             return Ok(false);
+        }
+        // The same range need not be made to be the same.
+        let range = sequence(ours, left);
+        if range.is_some() && range == sequence(theirs, right) {
+            return Ok(true);
         }
         let (Some(a), Some(b)) = (known(ours, left)?, known(theirs, right)?) else {
             return Ok(self.deferred(left, right));
@@ -365,6 +371,12 @@ fn decoded(text: Decoded<'_>) -> Cow<'_, [u8]> {
         Decoded::Recoded(text) => Cow::Owned(text.into_bytes()),
         Decoded::Bytes(bytes) => Cow::Borrowed(bytes),
     }
+}
+
+/// What a deferred range is made from; None for other values.
+fn sequence(arena: &Arena, id: Id) -> Option<Deferred> {
+    let found = arena.deferred(arena.unwrapped(id))?;
+    matches!(found, Deferred::Sequence { .. }).then_some(found)
 }
 
 /// The body, deferred vectors made; None for one of a class that is not made here.

@@ -182,7 +182,7 @@ fn pairlist(parser: &mut Parser<'_, '_>, arguments: Arguments) -> Result<Id> {
     parser.make(Body::Pairs { cells, tail })
 }
 
-fn cell(tag: Option<Id>, value: Id) -> Cell {
+pub(super) fn cell(tag: Option<Id>, value: Id) -> Cell {
     Cell {
         code: 2,
         is_object: false,
@@ -282,7 +282,11 @@ pub(super) fn set(
 /// The value of an attribute as R keeps it: whole numbers in `dim` and short `row.names`, text in
 /// `names`.
 fn attribute(parser: &mut Parser<'_, '_>, name: &[u8], id: Id) -> Result<Id> {
-    let body = &parser.build.node(id).body;
+    let arena = parser.build.arena();
+    let body = match name {
+        b"names" => arena.data(id, None)?,
+        _ => &arena.node(id).body,
+    };
     let body = match (name, body) {
         (b"dim", Body::Double(values)) => {
             let values: Option<Vec<i32>> = values.iter().map(|v| whole(*v)).collect();
@@ -332,7 +336,7 @@ fn as_raw(parser: &mut Parser<'_, '_>, arguments: Arguments) -> Result<Id> {
         return Err(parser.malformed("as.raw() without a value"));
     };
     let byte = |value: Option<i32>| value.and_then(|value| u8::try_from(value).ok());
-    let bytes: Option<Vec<u8>> = match &parser.build.node(id).body {
+    let bytes: Option<Vec<u8>> = match parser.build.arena().data(id, None)? {
         Body::Double(values) => values.iter().map(|value| byte(whole(*value))).collect(),
         Body::Integer(values) | Body::Logical(values) => {
             values.iter().map(|value| byte(Some(*value))).collect()
@@ -347,9 +351,9 @@ fn as_raw(parser: &mut Parser<'_, '_>, arguments: Arguments) -> Result<Id> {
     }
 }
 
-/// The numbers of a vector; None for other values.
+/// The numbers of a vector; None for other values, and for a deferred one beyond the budget.
 pub(super) fn reals(parser: &Parser<'_, '_>, id: Id) -> Option<Vec<f64>> {
-    match &parser.build.node(id).body {
+    match parser.build.arena().data(id, None).ok()? {
         Body::Double(values) => Some(values.clone()),
         Body::Integer(values) | Body::Logical(values) => {
             Some(values.iter().map(|value| real(*value)).collect())

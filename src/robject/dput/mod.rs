@@ -30,8 +30,9 @@ use crate::Result;
 
 /// Reads the one value that `text` is.
 ///
-/// Time is linear in the length of the text, and nothing is evaluated. Vectors that a few letters
-/// stand for, as `1:1e9`, count against `options.memory_budget`, 4 GiB without one.
+/// Time is linear in the length of the text, and nothing is evaluated. A long range, as `1:1e9`, is a
+/// deferred vector, as it is in R. What a few letters stand for counts against `options.memory_budget`:
+/// without one 256 MiB and 64 bytes for each byte of the text.
 ///
 /// # Errors
 /// `Unsupported` for code that is no data, `Malformed` for what is no R code, `Truncated` where the
@@ -102,4 +103,95 @@ pub fn write(object: &RObject) -> Result<(String, Vec<Loss>)> {
 /// ```
 pub fn write_data(object: &RObject) -> Result<(String, Vec<Loss>)> {
     write::object(object, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Body, Deferred, Kind, RObject, ReadOptions};
+    use super::parse;
+    use crate::ErrorKind;
+
+    fn read(text: &str) -> crate::Result<RObject> {
+        parse(text, &ReadOptions::default())
+    }
+
+    fn limited(text: &str, budget: Option<u64>) -> ErrorKind {
+        let options = ReadOptions {
+            memory_budget: budget,
+            ..ReadOptions::default()
+        };
+        parse(text, &options).unwrap_err().kind()
+    }
+
+    #[test]
+    fn long_ranges_are_deferred_alone_and_as_the_only_argument() {
+        for (text, ends) in [
+            ("1:999999999", [1, 999_999_999]),
+            ("c(1:999999999)", [1, 999_999_999]),
+            ("c((2000000000:-147483647))", [2_000_000_000, -147_483_647]),
+        ] {
+            let object = read(text).unwrap();
+            let Some(Deferred::Sequence {
+                length,
+                first,
+                step,
+                ..
+            }) = object.arena().deferred(object.id())
+            else {
+                panic!("{text} is not deferred");
+            };
+            let length = f64::from(u32::try_from(length).unwrap());
+            let found = [first, first + (length - 1.0) * step];
+            assert!(
+                ends.iter()
+                    .zip(found)
+                    .all(|(end, at)| f64::from(*end).to_bits() == at.to_bits()),
+                "{text}"
+            );
+            let error = object.data().unwrap_err();
+            assert_eq!(ErrorKind::Limit, error.kind());
+            assert!(error.to_string().contains("the limit is 268"), "{error}");
+        }
+    }
+
+    #[test]
+    fn short_ranges_are_made_and_long_ones_where_their_elements_are_needed() {
+        let short = read("c(3:1)").unwrap();
+        assert!(matches!(&short.node().body, Body::Integer(values) if *values == [3, 2, 1]));
+        let joined = read("c(1:1048577, 5L)").unwrap();
+        assert_eq!(
+            Some(1_048_578),
+            joined.arena().integers_of(joined.id()).map(<[i32]>::len)
+        );
+        let named = read("structure(1:2000000, names = 1:2000000)").unwrap();
+        assert_eq!(
+            Some("2000000".to_string()),
+            named.names().unwrap().pop().flatten()
+        );
+        let matrix = read("matrix(1:66666666, 2)").unwrap();
+        assert_eq!(
+            (Kind::Integer, 66_666_666),
+            (matrix.kind(), matrix.length())
+        );
+        let frame = read("data.frame(a = 1:2000000, b = 2000000:1)").unwrap();
+        assert_eq!(Some(2_000_000), frame.arena().rows(frame.id()));
+        let dates = read("as.Date(1:1500000, origin = '1970-01-01')");
+        drop(dates); // refused or read, in memory that is bounded
+    }
+
+    #[test]
+    fn what_a_few_letters_stand_for_is_limited() {
+        for text in [
+            "c(1:999999999, 1L)",
+            "c(1L, 1:999999999)",
+            "c((1:999999999), 2)",
+            "c(a = 1:999999999)",
+            "numeric(99999999)",
+            "as.raw(1:999999999)",
+        ] {
+            assert_eq!(ErrorKind::Limit, limited(text, None), "{text}");
+        }
+        assert_eq!(ErrorKind::Limit, limited("c(1:2000000, 1L)", Some(1 << 20)));
+        assert!(read("matrix(1:66666666").unwrap_err().is_truncated());
+    }
 }

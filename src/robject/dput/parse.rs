@@ -1,16 +1,22 @@
 //! Values of R code, one after the other, with an explicit stack of open calls.
 
 use super::super::account::Account;
-use super::super::altrep::EXPANDED_BYTES;
+use super::super::altrep::Deferred;
 use super::super::kind::Special;
 use super::super::model::{Body, Id, Node, NA_INT, NA_REAL};
-use super::super::{Builder, RObject, ReadOptions, Strings, TextEncoding};
+use super::super::{Altrep, Builder, RObject, ReadOptions, Strings, TextEncoding};
 use super::calls::{self, Call};
 use super::gather::{Gather, Scalar, Values};
 use super::lex::{Lexer, Token};
 use super::number::{whole, Number};
 use crate::compress::CancelToken;
 use crate::{Error, ErrorKind, Result};
+
+/// Ranges of more elements are deferred vectors, as they are in R.
+const DEFERRED: u64 = 1 << 20;
+/// Bytes of memory for vectors that a few letters stand for, and for each byte of the text.
+const SHORT_TEXTS: u64 = 256 << 20;
+const TEXT_RATIO: u64 = 64;
 
 /// A value: one element without a node, or a node.
 pub(super) enum Value<'a> {
@@ -31,6 +37,8 @@ struct Open {
     /// What `c` has so far, and the names of its elements once one has any.
     gather: Gather,
     names: Option<Strings>,
+    /// A long range that is the only argument of `c` so far.
+    alone: Option<(i32, i32)>,
     /// Arguments of other calls.
     arguments: Vec<(Tag, Id)>,
 }
@@ -48,10 +56,12 @@ pub(super) struct Parser<'a, 'o> {
 /// The value that the text is.
 pub(super) fn object(text: &str, options: &ReadOptions) -> Result<RObject> {
     let mut bounded = options.clone();
-    bounded.memory_budget.get_or_insert(EXPANDED_BYTES);
+    let most = (text.len() as u64).saturating_mul(TEXT_RATIO);
+    let budget = &mut bounded.memory_budget;
+    budget.get_or_insert(most.saturating_add(SHORT_TEXTS));
     let mut parser = Parser {
         lexer: Lexer::new(text),
-        build: Builder::reading(options),
+        build: Builder::reading(&bounded),
         account: Account::new(&bounded, "dput"),
         options,
         stack: Vec::new(),
@@ -143,6 +153,7 @@ impl<'a> Parser<'a, '_> {
                         && open.tag.is_none()
                         && open.arguments.is_empty()
                         && open.gather.values.len() == 0
+                        && open.alone.is_none()
                 });
                 if !empty {
                     return Err(self.malformed("a ) where a value is missing"));
@@ -296,6 +307,7 @@ impl<'a> Parser<'a, '_> {
             tag: None,
             gather: Gather::default(),
             names: None,
+            alone: None,
             arguments: Vec::new(),
         });
         Ok(None)
@@ -306,6 +318,9 @@ impl<'a> Parser<'a, '_> {
         let body = match value {
             Value::Node(id) => return Ok(id),
             Value::Scalar(scalar) => scalar.body(),
+            Value::Range(from, to) if elements(from, to) > DEFERRED => {
+                return self.deferred(from, to);
+            }
             Value::Range(from, to) => Some(Body::Integer(self.range(from, to)?)),
         };
         match body {
@@ -320,9 +335,25 @@ impl<'a> Parser<'a, '_> {
         self.build.push_node(Node::new(body))
     }
 
+    /// A range that is made when its elements are asked for: what R's serialization calls a
+    /// `compact_intseq`.
+    fn deferred(&mut self, from: i32, to: i32) -> Result<Id> {
+        let class = self.build.symbol("compact_intseq")?;
+        let package = self.build.symbol("base")?;
+        let code = self.make(Body::Integer(vec![13]))?;
+        let cells = [class, package, code].map(|value| calls::cell(None, value));
+        let (cells, tail) = (cells.to_vec(), Id::NULL);
+        let info = self.make(Body::Pairs { cells, tail })?;
+        #[allow(clippy::cast_precision_loss, reason = "at most 2^32")]
+        let length = elements(from, to) as f64;
+        let step = if from <= to { 1.0 } else { -1.0 };
+        let state = self.make(Body::Double(vec![length, f64::from(from), step]))?;
+        self.make(Body::Altrep(Box::new(Altrep::new(info, state))))
+    }
+
     fn range(&mut self, from: i32, to: i32) -> Result<Vec<i32>> {
-        let count = u64::from(from.abs_diff(to)).saturating_add(1);
-        self.account.take(count, 4)?;
+        let taken = self.account.take(elements(from, to), 4);
+        taken.map_err(|error| placed(&error, &self.lexer))?;
         Ok(if from <= to {
             (from..=to).collect()
         } else {
@@ -344,6 +375,21 @@ impl<'a> Parser<'a, '_> {
             }
             return Ok(());
         }
+        let value = self.as_range(value);
+        let Some(open) = self.stack.last_mut() else {
+            return Ok(());
+        };
+        if let Value::Range(from, to) = value {
+            let first = open.gather.values.len() == 0 && open.alone.is_none();
+            if first && tag.is_none() && elements(from, to) > DEFERRED {
+                open.alone = Some((from, to));
+                return Ok(());
+            }
+        }
+        self.gather_alone()?;
+        let Some(open) = self.stack.last_mut() else {
+            return Ok(());
+        };
         let before = open.gather.values.len();
         match value {
             Value::Scalar(scalar) => {
@@ -359,6 +405,40 @@ impl<'a> Parser<'a, '_> {
         }
         self.name(before, tag);
         Ok(())
+    }
+
+    /// A deferred vector as the range that it is; other values as they are.
+    fn as_range(&self, value: Value<'a>) -> Value<'a> {
+        let Value::Node(id) = value else {
+            return value;
+        };
+        let arena = self.build.arena();
+        let plain = arena.node(id).attributes.is_null();
+        let Some(Deferred::Sequence {
+            length,
+            first,
+            step,
+            ..
+        }) = arena.deferred(id).filter(|_| plain)
+        else {
+            return value;
+        };
+        #[allow(clippy::cast_precision_loss, reason = "at most 2^32")]
+        let last = first + (length as f64 - 1.0) * step;
+        match (whole(first), whole(last)) {
+            (Some(from), Some(to)) => Value::Range(from, to),
+            _ => value,
+        }
+    }
+
+    /// Makes the range that was the only argument of `c`, before another one comes.
+    fn gather_alone(&mut self) -> Result<()> {
+        let alone = self.stack.last_mut().and_then(|open| open.alone.take());
+        let Some((from, to)) = alone else {
+            return Ok(());
+        };
+        let range = self.range(from, to)?;
+        self.gather(Values::Integer(range))
     }
 
     /// The names of the elements from `before` on.
@@ -425,6 +505,9 @@ impl<'a> Parser<'a, '_> {
         let Some(open) = self.stack.pop() else {
             return Err(self.malformed("a ) that closes nothing"));
         };
+        if let Some((from, to)) = open.alone {
+            return Ok(Value::Range(from, to));
+        }
         if open.call == Call::C {
             let Some(body) = open.gather.values.body() else {
                 return Ok(Value::Node(Id::NULL));
@@ -442,6 +525,11 @@ impl<'a> Parser<'a, '_> {
         self.lexer.start = end;
         Ok(Value::Node(id))
     }
+}
+
+/// How many elements a range has.
+fn elements(from: i32, to: i32) -> u64 {
+    u64::from(from.abs_diff(to)).saturating_add(1)
 }
 
 /// An error of a value, with its place.

@@ -1,5 +1,6 @@
 //! Factors, data frames, matrices and arrays.
 
+use super::super::kind::Kind;
 use super::super::model::{Body, Id, NA_INT};
 use super::super::Strings;
 use super::calls::{count, reals, refused, set, take, truth, Arguments};
@@ -67,7 +68,7 @@ pub(super) fn factor(parser: &mut Parser<'_, '_>, arguments: Arguments) -> Resul
 
 /// The elements of a vector as text.
 fn texts(parser: &Parser<'_, '_>, id: Id) -> Option<Strings> {
-    let values = match &parser.build.node(id).body {
+    let values = match parser.build.arena().data(id, None).ok()? {
         Body::Character(strings) => return Some((**strings).clone()),
         Body::Logical(values) => Values::Logical(values.clone()),
         Body::Integer(values) => Values::Integer(values.clone()),
@@ -107,11 +108,16 @@ pub(super) fn data_frame(parser: &mut Parser<'_, '_>, arguments: Arguments) -> R
     let mut rows = None;
     for id in &columns {
         let arena = parser.build.arena();
-        let vector = reals(parser, *id).is_some()
-            || matches!(
-                parser.build.node(*id).body,
-                Body::Character(_) | Body::Complex(_) | Body::Raw(_)
-            );
+        let kind = arena.kind(*id);
+        let vector = matches!(
+            kind,
+            Kind::Logical
+                | Kind::Integer
+                | Kind::Double
+                | Kind::Character
+                | Kind::Complex
+                | Kind::Raw
+        );
         let wide = arena.attribute(*id, "dim").is_some();
         let length = arena.length(*id);
         if !vector || wide || rows.is_some_and(|rows| rows != length) {
