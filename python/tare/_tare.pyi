@@ -767,8 +767,8 @@ def fst_read(
 def fst_write(value: RObject, path: str | None, options: dict[str, Any]) -> tuple[bytes | int, list[RLoss]]:
     """Write a data frame as fst. Options: ``compress`` (0 to 100; 50), ``keys``."""
 
-def sniff_r(start: bytes) -> str | None:
-    """The format of R that bytes begin with: rds, rdata, qs2, qdata, qs or fst; None for others."""
+def sniff_r(source: str | Buffer) -> str | None:
+    """The format of R that a file or bytes are in by their beginning: rds, rdata, qs2, qdata, qs or fst; None for others."""
 
 class Blake3:
     """BLAKE3 of bytes that come in parts.

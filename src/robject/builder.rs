@@ -54,6 +54,7 @@ impl Builder {
                 nodes: nodes.collect(),
                 odd_texts: Vec::new(),
                 header: Header::default(),
+                unmarked: None,
                 expanded_most: EXPANDED_BYTES,
                 expanded_bytes: AtomicU64::new(0),
             },
@@ -65,6 +66,7 @@ impl Builder {
     /// vectors too, whenever they are made.
     pub(super) fn reading(options: &ReadOptions) -> Self {
         let mut build = Self::new();
+        build.arena.unmarked.clone_from(&options.encoding);
         build.arena.expanded_most = options.memory_budget.unwrap_or(EXPANDED_BYTES);
         build
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::kind::Special;
 use super::model::{Arena, Body, Cell, Id, Node, RObject};
-use super::{Altrep, Builder};
+use super::{Altrep, Builder, Recoder};
 use crate::Result;
 
 /// What of an object is copied.
@@ -39,12 +39,28 @@ impl Builder {
     /// # Ok::<(), tare::Error>(())
     /// ```
     pub fn graft(&mut self, object: &RObject, what: Graft) -> Result<(Id, u64)> {
+        self.graft_into(object, what, &mut HashMap::new())
+    }
+
+    /// As [`Builder::graft`], of several values of one arena: what they share stays one.
+    ///
+    /// `places` says where the nodes of that arena went before, and is filled further.
+    ///
+    /// # Errors
+    /// As [`Builder::graft`].
+    pub fn graft_into(
+        &mut self,
+        object: &RObject,
+        what: Graft,
+        places: &mut HashMap<Id, Id>,
+    ) -> Result<(Id, u64)> {
         let arena = object.arena();
         let mut work = Work {
             build: self,
             arena,
+            recoder: Recoder::of(arena),
             what,
-            places: HashMap::new(),
+            places,
             open: Vec::new(),
             left_out: 0,
         };
@@ -60,8 +76,9 @@ impl Builder {
 struct Work<'a> {
     build: &'a mut Builder,
     arena: &'a Arena,
+    recoder: Recoder,
     what: Graft,
-    places: HashMap<Id, Id>,
+    places: &'a mut HashMap<Id, Id>,
     open: Vec<(Id, Id)>,
     left_out: u64,
 }
@@ -107,8 +124,7 @@ impl Work<'_> {
             Body::Double(values) => Body::Double(values.clone()),
             Body::Complex(values) => Body::Complex(values.clone()),
             Body::Raw(values) => Body::Raw(values.clone()),
-            // Attributes of single strings name nodes of the old arena; they mean nothing in R.
-            Body::Character(strings) => Body::Character(Box::new(strings.without_attributes())),
+            Body::Character(strings) => Body::Character(Box::new(self.recoder.portable(strings))),
             Body::List(values) => Body::List(self.all(values)?),
             Body::Expression(values) => Body::Expression(self.all(values)?),
             Body::Pairs { cells, tail } => self.pairs(cells, *tail)?,
@@ -245,4 +261,51 @@ fn is_data(body: &Body) -> bool {
             | Body::WeakRef
             | Body::Named { .. }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Header, RObject, Strings, TextEncoding};
+    use super::*;
+
+    #[test]
+    fn what_several_values_share_stays_one() {
+        let mut build = Builder::new();
+        let environment = build
+            .push(Body::Environment {
+                locked: 0,
+                enclosure: Id::NULL,
+                frame: Id::NULL,
+                hashtab: Id::NULL,
+            })
+            .unwrap();
+        let lists = [0, 1].map(|_| build.push(Body::List(vec![environment])).unwrap());
+        let object = build.finish(lists[0]);
+        let (mut other, mut places) = (Builder::new(), HashMap::new());
+        let copies = lists.map(|list| {
+            let list = object.at(list);
+            other.graft_into(&list, Graft::All, &mut places).unwrap().0
+        });
+        let inside = copies.map(|copy| other.arena().elements(copy)[0]);
+        assert_ne!(copies[0], copies[1]);
+        assert_eq!(inside[0], inside[1]);
+    }
+
+    #[test]
+    fn text_without_a_mark_is_marked_where_its_file_named_the_encoding() {
+        let mut strings = Strings::default();
+        strings.push(b"fa\xe7ile", TextEncoding::Native.levels());
+        let mut build = Builder::new();
+        let id = build.push(Body::Character(Box::new(strings))).unwrap();
+        build.set_header(Header {
+            native_encoding: Some(Box::from(&b"CP1252"[..])),
+            ..Header::default()
+        });
+        let object: RObject = build.finish(id);
+        let mut other = Builder::new();
+        let (copy, _) = other.graft(&object, Graft::Data).unwrap();
+        let copy = other.finish(copy);
+        assert_eq!(Some(vec![Some("fa\u{e7}ile".to_string())]), copy.texts());
+        assert!(object.identical(&copy).unwrap());
+    }
 }

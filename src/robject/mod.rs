@@ -59,10 +59,10 @@ pub use model::{
     is_na, Altrep, Arena, Body, Cell, Encoding, Header, Id, Node, RObject, NA_INT, NA_REAL,
 };
 pub use options::{Format, ReadOptions, WriteOptions};
-pub use read::{read, read_rdata};
-pub use sniff::{sniff, Sniffed};
+pub use read::{read, read_rdata, read_told};
+pub use sniff::{sniff, sniff_stream, Sniffed};
 pub use source::Source;
 pub use strings::{Offsets, Strings, Text, TextEncoding};
-pub use text::{Decoded, Recoder};
+pub use text::{is_encoding, Decoded, Recoder};
 pub use walk::{findings, Finding, FindingKind};
 pub use write::{write, write_file, write_rdata, WriteReport};

@@ -322,6 +322,8 @@ pub struct Arena {
     /// Ascii doubles whose text is not what their value prints as, by node and element.
     pub(super) odd_texts: Vec<(Id, u64, Box<str>)>,
     pub(super) header: Header,
+    /// The encoding of strings without a mark, as the reader's caller named it.
+    pub(super) unmarked: Option<String>,
     /// Bytes that deferred vectors may take when they are made, where the caller names no other.
     pub(super) expanded_most: u64,
     /// Bytes that deferred vectors took when they were made.
@@ -359,6 +361,12 @@ impl Arena {
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The encoding that the reader's caller named for strings without a mark.
+    #[must_use]
+    pub fn unmarked(&self) -> Option<&str> {
+        self.unmarked.as_deref()
     }
 
     /// The name of a symbol; None for other nodes.
@@ -421,6 +429,16 @@ pub struct RObject {
 impl RObject {
     pub(super) fn new(arena: Arc<Arena>, root: Id) -> Self {
         Self { arena, root }
+    }
+
+    /// The same, with its strings without a mark in this encoding; of an object whose arena others share
+    /// nothing changes.
+    #[must_use]
+    pub fn with_unmarked(mut self, encoding: Option<String>) -> Self {
+        if let Some(arena) = Arc::get_mut(&mut self.arena) {
+            arena.unmarked = encoding;
+        }
+        self
     }
 
     /// The arena and the id of the node in it.

@@ -14,7 +14,8 @@ pub struct ReadOptions {
     pub memory_budget: Option<u64>,
     /// Most plain bytes for each stored one; None for no limit.
     pub max_ratio: Option<u64>,
-    /// The encoding of strings without a mark, where the file does not say it; UTF-8.
+    /// The encoding of strings without a mark, where the file does not say it, or they are not valid in the one that
+    /// it says: a name that [`is_encoding`](super::is_encoding) knows. UTF-8 without one.
     pub encoding: Option<String>,
     /// The columns of a data frame that are read; None for all.
     ///

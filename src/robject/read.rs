@@ -56,6 +56,28 @@ pub fn read<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Result<
     load(source.into(), options).map(|loaded| loaded.object)
 }
 
+/// As [`read()`], with the format that the file is in.
+///
+/// # Errors
+/// As [`read()`].
+///
+/// # Example
+/// ```
+/// use tare::robject::{read_told, write_rdata, Format, ReadOptions, WriteOptions};
+///
+/// let mut file = Vec::new();
+/// write_rdata(&[], &mut file, &WriteOptions::default())?;
+/// assert_eq!(Format::Rdata, read_told(&file, &ReadOptions::default())?.1);
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn read_told<'a>(
+    source: impl Into<Source<'a>>,
+    options: &ReadOptions,
+) -> Result<(RObject, Format)> {
+    let loaded = load(source.into(), options)?;
+    Ok((loaded.object, loaded.format))
+}
+
 /// Reads the named objects of an `RData` file, in order.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::compress::{Kind, Reader};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Result};
 
 use super::options::Format;
 use super::source::{inflating, wrapper};
@@ -37,7 +37,8 @@ pub(super) fn plain(head: &[u8]) -> Option<Format> {
 
 /// The format and compressor of a file that begins with `head`; None for what is none of R's.
 ///
-/// 1 KiB is enough, but of bzip2, whose first block is made as a whole: 1 MiB holds one. Text made by `dput` has no first bytes of its own and is never told.
+/// A compressor may give nothing before its first block is whole: [`sniff_stream`] reads on until then.
+/// Text made by `dput` has no first bytes of its own and is never told.
 ///
 /// # Example
 /// ```
@@ -50,20 +51,47 @@ pub(super) fn plain(head: &[u8]) -> Option<Format> {
 /// ```
 #[must_use]
 pub fn sniff(head: &[u8]) -> Option<Sniffed> {
-    let wrapper = wrapper(head);
+    sniff_stream(head).ok().flatten()
+}
+
+/// As [`sniff()`], of a stream from its start: no more of it is read than tells its format.
+///
+/// # Errors
+/// `Io` where the first bytes cannot be read; what is damaged behind them is none of R's.
+///
+/// # Example
+/// ```
+/// use tare::compress::Kind;
+/// use tare::robject::{sniff_stream, Builder, Format, Id, WriteOptions};
+///
+/// let options = WriteOptions { compressor: Some("bz2".parse()?), ..WriteOptions::default() };
+/// let mut file = Vec::new();
+/// tare::robject::write(&Builder::new().finish(Id::NULL), &mut file, &options)?;
+/// let found = sniff_stream(&file[..])?.unwrap();
+/// assert_eq!((Kind::Bz2, Format::Rds), (found.wrapper, found.format));
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn sniff_stream(mut stream: impl Read + Send) -> Result<Option<Sniffed>> {
+    let mut head = Vec::with_capacity(HEAD);
+    let read = stream.by_ref().take(HEAD as u64).read_to_end(&mut head);
+    read.map_err(|error| {
+        let text = format!("cannot read the input: {error}");
+        Error::new(ErrorKind::Io, text).with_source(error)
+    })?;
+    let wrapper = wrapper(&head);
+    let told = |format| Sniffed { wrapper, format };
     if wrapper == Kind::None {
-        let format = plain(head)?;
-        return Some(Sniffed { wrapper, format });
+        return Ok(plain(&head).map(told));
     }
     let mut settings = inflating(&ReadOptions::default());
     settings.threads = Some(1);
     settings.read_ahead = false;
     let mut inside = Vec::new();
-    let mut reader = Reader::new(head, settings).ok()?.take(HEAD as u64);
-    // A head ends inside its first frame: what was made of it before is enough.
-    let _ = reader.read_to_end(&mut inside);
-    let format = plain(&inside)?;
-    Some(Sniffed { wrapper, format })
+    if let Ok(reader) = Reader::new(head.as_slice().chain(stream), settings) {
+        // What was made before a fault is enough.
+        let _ = reader.take(HEAD as u64).read_to_end(&mut inside);
+    }
+    Ok(plain(&inside).map(told))
 }
 
 /// The error for what is none of R's formats.

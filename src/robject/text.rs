@@ -54,6 +54,31 @@ enum Native {
     Unknown,
 }
 
+impl Native {
+    fn decode(self, bytes: &[u8]) -> Decoded<'_> {
+        match self {
+            Self::Utf8 => utf8(bytes),
+            Self::Page(page) => by_page(page, bytes),
+            Self::Latin1 => Decoded::Recoded(encoding_rs::mem::decode_latin1(bytes).into()),
+            Self::Unknown => Decoded::Bytes(bytes),
+        }
+    }
+}
+
+/// Whether strings of R in the encoding of this name can be made UTF-8.
+///
+/// # Example
+/// ```
+/// use tare::robject::is_encoding;
+///
+/// assert!(is_encoding("latin1") && is_encoding("CP1252") && is_encoding("UTF-8"));
+/// assert!(!is_encoding("UTF-16") && !is_encoding("EBCDIC-US"));
+/// ```
+#[must_use]
+pub fn is_encoding(name: &str) -> bool {
+    !matches!(named(name.as_bytes()), Native::Unknown)
+}
+
 /// Makes UTF-8 of the strings of one file.
 ///
 /// # Example
@@ -67,6 +92,8 @@ enum Native {
 #[derive(Clone, Copy, Debug)]
 pub struct Recoder {
     native: Native,
+    /// For strings without a mark that are not valid in that one.
+    other: Option<Native>,
 }
 
 impl Recoder {
@@ -77,13 +104,23 @@ impl Recoder {
             None => Native::Utf8,
             Some(name) => named(name),
         };
-        Self { native }
+        let other = None;
+        Self { native, other }
     }
 
-    /// For strings of this arena.
+    /// For strings of this arena: what the reader's caller said counts where the file says nothing, and where it
+    /// is wrong.
     #[must_use]
     pub fn of(arena: &Arena) -> Self {
-        Self::new(arena.header())
+        let recoder = Self::new(arena.header());
+        let Some(other) = arena.unmarked().map(|name| named(name.as_bytes())) else {
+            return recoder;
+        };
+        let told = arena.header().native_encoding.is_some();
+        Self {
+            native: if told { recoder.native } else { other },
+            other: Some(other),
+        }
     }
 
     /// A string as text; None for NA.
@@ -95,13 +132,33 @@ impl Recoder {
             TextEncoding::Ascii | TextEncoding::Utf8 => utf8(bytes),
             TextEncoding::Latin1 => by_page(encoding_rs::WINDOWS_1252, bytes),
             TextEncoding::Bytes => Decoded::Bytes(bytes),
-            TextEncoding::Native => match self.native {
-                Native::Utf8 => utf8(bytes),
-                Native::Page(page) => by_page(page, bytes),
-                Native::Latin1 => Decoded::Recoded(encoding_rs::mem::decode_latin1(bytes).into()),
-                Native::Unknown => Decoded::Bytes(bytes),
+            TextEncoding::Native => match (self.native.decode(bytes), self.other) {
+                (Decoded::Bytes(_), Some(other)) => other.decode(bytes),
+                (decoded, _) => decoded,
             },
         })
+    }
+
+    /// The strings as another file can hold them: those without a mark that are not UTF-8 there are recoded and marked.
+    #[must_use]
+    pub(super) fn portable(&self, strings: &Strings) -> Strings {
+        let native = |levels: &u16| TextEncoding::of(*levels) == TextEncoding::Native;
+        let odd = !matches!((self.native, self.other), (Native::Utf8, None));
+        if !odd || !strings.runs().iter().any(|(_, levels)| native(levels)) {
+            // Attributes of single strings name nodes of their arena; they mean nothing in R.
+            return strings.without_attributes();
+        }
+        let mut kept = Strings::with_capacity(strings.len(), strings.bytes().len());
+        for text in strings.iter() {
+            match (text.bytes, self.decode(text)) {
+                (_, Some(Decoded::Recoded(recoded))) if native(&text.levels) => {
+                    kept.push(recoded.as_bytes(), TextEncoding::Utf8.levels());
+                }
+                (Some(bytes), _) => kept.push(bytes, text.levels),
+                (None, _) => kept.push_na(),
+            }
+        }
+        kept
     }
 
     /// Whether all strings are stored as UTF-8 if their bytes are valid: nothing is recoded and
@@ -160,6 +217,7 @@ fn named(name: &[u8]) -> Native {
         // encoding_rs follows browsers, to which this is CP1252.
         b"ISO-8859-1" | b"ISO8859-1" | b"ISO_8859-1" => return Native::Latin1,
         b"LATIN1" => return Native::Page(encoding_rs::WINDOWS_1252),
+        b"MAC-ROMAN" => return Native::Page(encoding_rs::MACINTOSH),
         b"CP932" => return Native::Page(encoding_rs::SHIFT_JIS),
         b"CP936" => return Native::Page(encoding_rs::GBK),
         b"CP949" => return Native::Page(encoding_rs::EUC_KR),
@@ -223,6 +281,29 @@ mod tests {
         }
         let unknown = native("EBCDIC-US").decode(text(b"\xc1", TextEncoding::Native));
         assert_eq!("\\xc1", unknown.unwrap().shown());
+    }
+
+    #[test]
+    fn what_the_caller_names_counts_where_the_file_says_nothing_or_is_wrong() {
+        use super::super::{rds, ReadOptions};
+        let utf8 = (b"A\n3\n262658\n197888\n5\nUTF-8\n16\n2\n".as_slice(), 3);
+        let untold = (b"A\n2\n262658\n131840\n16\n2\n".as_slice(), 2);
+        for (begun, version) in [utf8, untold] {
+            let text = [begun, b"9\n1\n\\xe7\n9\n2\n\\303\\247\n"].concat();
+            let text = String::from_utf8(text).unwrap().replace("\\xe7", "\\347");
+            let options = ReadOptions {
+                encoding: Some("latin1".into()),
+                ..ReadOptions::default()
+            };
+            let read = rds::parse(text.as_bytes(), &options).unwrap();
+            let second = if version == 3 {
+                "\u{e7}"
+            } else {
+                "\u{c3}\u{a7}"
+            };
+            let expected = ["\u{e7}", second].map(|text| Some(text.to_string()));
+            assert_eq!(Some(expected.to_vec()), read.texts(), "version {version}");
+        }
     }
 
     #[test]

@@ -52,6 +52,30 @@ fn every_fixture_reads_the_same_from_bytes_files_and_drips() {
     assert!(count > 1000, "{count} fixtures");
 }
 
+/// A block of bzip2 gives nothing before its end, which may be far behind the beginning.
+#[test]
+fn a_format_is_told_however_long_the_first_block_is() {
+    let mut build = tare::robject::Builder::new();
+    let noise = common::noise(11, 200 << 10);
+    let raw = build.push(tare::robject::Body::Raw(noise)).unwrap();
+    let objects = [("noise".to_owned(), build.finish(raw))];
+    for id in ["none", "gzip", "bz2", "xz", "zstd", "lz4"] {
+        let options = WriteOptions::default();
+        let plain = tare::robject::rdata::serialize(&objects, &options).unwrap();
+        let compressor = Compressor::parse(id).unwrap();
+        let stored = compress(
+            &plain,
+            &compressor,
+            &tare::compress::WriteOptions::default(),
+        )
+        .unwrap();
+        let found = tare::robject::sniff_stream(common::Drip::new(&stored, 700)).unwrap();
+        assert_eq!(Some(Format::Rdata), found.map(|found| found.format), "{id}");
+        let (object, format) = tare::robject::read_told(&stored, &ReadOptions::default()).unwrap();
+        assert_eq!((Format::Rdata, 1), (format, object.length()), "{id}");
+    }
+}
+
 /// Strings, numbers and pairs over several chunks of 1 MiB, in every encoding and compressor.
 #[test]
 fn objects_longer_than_chunks_read_the_same_as_in_one_buffer() {

@@ -66,21 +66,21 @@ def checked_text(name: str, value: Any) -> str | None:
 
 
 def checked_encoding(value: Any) -> str | None:
-    """The name of an encoding that exists, or None.
+    """The name of an encoding that exists, as R calls it, or None: its latin1 is CP1252, as on Windows.
 
     Raises:
         UsageError: There is no such encoding.
 
-    >>> checked_encoding("latin1")
-    'latin1'
+    >>> checked_encoding("ISO-8859-1"), checked_encoding("euc_jp")
+    ('latin1', 'euc-jp')
     """
     name = checked_text("encoding", value)
     if name is None:
         return None
     try:
-        codecs.lookup(name)
+        found = codecs.lookup(name).name.replace("_", "-")
     except (LookupError, ValueError):
         raise UsageError(
             f"encoding={name[:40]!r} does not exist; there are latin1, CP1252, UTF-8 ..."
         ) from None
-    return name
+    return "latin1" if found == "iso8859-1" else found

@@ -50,7 +50,8 @@ def read(  # noqa: PLR0913 - each is an option of reading
         na: ``null``, or ``nan`` to make missing doubles NaN, which is told as a loss.
         strict: Whether the first thing that would be lost is an error.
         loss: A list to fill with what was not kept. Without it one warning says how much that is.
-        encoding: Encoding of strings without a mark, where the file does not say it.
+        encoding: Encoding of strings without a mark, such as ``latin1``, where the file does not say it, or they are
+            not valid in the one that it says.
         limits: Of depth, memory and the ratio of decompression.
         format: Id of the format, where the bytes do not tell it: ``dput``.
 
@@ -123,7 +124,7 @@ def objects(source: Any, options: Mapping[str, Any]) -> Core | list[tuple[str, C
     from tare._tare import fst_read, r_read
 
     format = options["format"]
-    told = None if format == "dput" else sources.sniffed(sources.head_of(source))
+    told = None if format == "dput" else sources.sniffed(source)
     if told not in (None, format):
         raise Malformed(f"{format}: its bytes are those of {told}", format=format, offset=0)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tare.errors import DecodeError, Limit, Truncated, Unsupported, UsageError
 
-__all__ = ["FORMATS", "READ", "by_name", "head_of", "name_of", "naming", "opened", "sniffed", "told"]
+__all__ = ["FORMATS", "READ", "by_name", "name_of", "naming", "opened", "sniffed", "told"]
 
 FORMATS = ("rds", "rdata", "fst", "qs2", "qdata", "dput")
 READ = (*FORMATS, "qs")
@@ -26,8 +26,7 @@ _ENDINGS = {
     ".r": "dput",
     ".dput": "dput",
 }
-_HEAD_BYTES = 4096
-_BZIP2_BYTES = 1 << 20  # holds any first block, of which nothing is known before its end
+_HEAD_BYTES = 16
 
 
 def opened(source: Any) -> str | bytes | bytearray | memoryview:
@@ -110,11 +109,11 @@ def told(source: str | bytes | bytearray | memoryview, format: str | None) -> st
         if format not in READ:
             raise UsageError(f"{format[:40]!r} is no format of R; there are {', '.join(READ)}")
         return format
-    head = head_of(source)
+    head = _head_of(source)
     name = name_of(source)
     if not head:
         raise Truncated(f"{name}: the file is empty (0 bytes)", offset=0)
-    found = sniffed(head) or (by_name(source) if isinstance(source, str) else None)
+    found = sniffed(source) or (by_name(source) if isinstance(source, str) else None)
     if found is None:
         raise Unsupported(
             f"{name}: no file of R: its first bytes are {head[:8].hex(' ')}. Text of dput is read with format='dput'."
@@ -122,29 +121,33 @@ def told(source: str | bytes | bytearray | memoryview, format: str | None) -> st
     return found
 
 
-def head_of(source: str | bytes | bytearray | memoryview) -> bytes:
+def _head_of(source: str | bytes | bytearray | memoryview) -> bytes:
     """The first bytes of a file, or of bytes.
 
     Raises:
         OSError: It cannot be read.
     """
     if not isinstance(source, str):
-        head = bytes(source[:_HEAD_BYTES])
-        return bytes(source[:_BZIP2_BYTES]) if head.startswith(b"BZh") else head
+        return bytes(source[:_HEAD_BYTES])
     with open(source, "rb") as file:
-        head = file.read(_HEAD_BYTES)
-        return head + file.read(_BZIP2_BYTES) if head.startswith(b"BZh") else head
+        return file.read(_HEAD_BYTES)
 
 
-def sniffed(head: bytes) -> str | None:
-    r"""The format of R that first bytes tell, compressed or not; None if they tell none.
+def sniffed(source: str | bytes | bytearray | memoryview) -> str | None:
+    r"""The format of R that a file or bytes are in, compressed or not; None if their beginning tells none.
+
+    Args:
+        source: The path, or the bytes: what is compressed is read until its first block is whole.
+
+    Raises:
+        OSError: It cannot be read.
 
     >>> sniffed(b"X\n\x00\x00\x00\x03"), sniffed(b"PAR1")
     ('rds', None)
     """
     from tare._tare import sniff_r
 
-    return sniff_r(bytes(head))
+    return sniff_r(source)
 
 
 def by_name(path: str) -> str | None:

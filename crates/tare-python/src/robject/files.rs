@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 use pyo3::IntoPyObjectExt;
 use tare::compress::Compressor;
 use tare::robject::{self, Columns, Format, RObject, ReadOptions, Source, WriteOptions};
@@ -15,7 +15,7 @@ use super::options::{choice, option};
 use super::report::{entry, Entry};
 use super::sources::{encoding, from_source, system, Place, Sink};
 use crate::buffers::copied;
-use crate::error::{os_error, to_py};
+use crate::error::to_py;
 use crate::signals::Signals;
 
 /// Bytes that go to a file at once.
@@ -42,12 +42,13 @@ pub fn r_read<'py>(
     let options = reader(options, &signals)?;
     let read = from_source(source, |place| {
         if dput {
-            return text(place).and_then(|text| robject::dput::parse(&text, &options));
+            let object = robject::dput::parse(&text(place)?, &options)?;
+            return Ok((object, Format::Dput));
         }
-        robject::read(opened(place)?, &options)
+        robject::read_told(opened(place)?, &options)
     })?;
-    let object = read.map_err(|error| signals.raise(py, error))?;
-    if !is_rdata(source)? {
+    let (object, format) = read.map_err(|error| signals.raise(py, error))?;
+    if format != Format::Rdata {
         return Handle(object).into_bound_py_any(py);
     }
     let names = object.names().unwrap_or_default().into_iter();
@@ -196,41 +197,48 @@ pub fn r_inspect<'py>(
     Ok(said)
 }
 
-/// The format of R that bytes begin with.
+/// The format of R that a file or bytes are in, told by their beginning.
 #[pyfunction]
-pub fn sniff_r(start: &Bound<'_, PyBytes>) -> Option<&'static str> {
-    let start = start.as_bytes();
-    match robject::sniff(start) {
-        Some(found) => Some(found.format.name()),
-        None => super::tables::is_fst(start).then_some("fst"),
-    }
+pub fn sniff_r(source: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+    let told = from_source(source, |place| {
+        let found = match place {
+            Place::Bytes(bytes) => robject::sniff(bytes),
+            Place::Path(path) => {
+                let file = File::open(path).map_err(|error| system(error, path))?;
+                robject::sniff_stream(file)?
+            }
+        };
+        if let Some(found) = found {
+            return Ok(Some(found.format.name()));
+        }
+        super::tables::is_fst(place).map(|is| is.then_some("fst"))
+    })?;
+    told.map_err(|error| to_py(source.py(), error))
 }
 
-/// Whether the objects of a source have names each.
-fn is_rdata(source: &Bound<'_, PyAny>) -> PyResult<bool> {
-    const HEAD: usize = 1 << 10;
-    let told = from_source(source, |place| {
-        let mut head = Vec::new();
-        match place {
-            Place::Bytes(bytes) => head.extend_from_slice(bytes.get(..HEAD).unwrap_or(bytes)),
-            Place::Path(path) => {
-                let file = File::open(path)?;
-                std::io::Read::read_to_end(&mut std::io::Read::take(file, HEAD as u64), &mut head)?;
-            }
+/// Refuses the name of an encoding that strings of R are not read in.
+pub fn known_encoding(name: Option<&str>) -> tare::Result<()> {
+    match name.filter(|name| !robject::is_encoding(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let shown: String = name.chars().take(40).collect();
+            let text = format!(
+                "strings of R are not read in the encoding {shown:?}: expected e.g. latin1, CP1252, ISO-8859-15, KOI8-R"
+            );
+            Err(Error::new(ErrorKind::Usage, text))
         }
-        let sniffed = robject::sniff(&head);
-        Ok(sniffed.is_some_and(|found| found.format == Format::Rdata))
-    })?;
-    told.map_err(|error: std::io::Error| os_error(source.py(), error))
+    }
 }
 
 fn reader(options: &Bound<'_, PyDict>, signals: &Signals) -> PyResult<ReadOptions> {
     let usual = ReadOptions::default();
+    let encoding: Option<String> = option(options, "encoding")?;
+    known_encoding(encoding.as_deref()).map_err(|error| to_py(options.py(), error))?;
     Ok(ReadOptions {
         max_depth: option(options, "max_depth")?.unwrap_or(usual.max_depth),
         memory_budget: option(options, "memory_budget")?.or(usual.memory_budget),
         max_ratio: option(options, "max_ratio")?.or(usual.max_ratio),
-        encoding: option(options, "encoding")?,
+        encoding,
         columns: option(options, "columns")?.map(Columns::Named),
         threads: option(options, "threads")?,
         cancel: Some(signals.token()),

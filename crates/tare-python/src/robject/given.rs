@@ -1,5 +1,7 @@
 //! Plain Python and `NumPy` as R's values.
 
+use std::collections::HashMap;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -7,7 +9,7 @@ use pyo3::types::{
     PyString, PyTuple,
 };
 use tare::robject::arrow::{from_arrow, FromArrow};
-use tare::robject::{Body, Builder, Graft, Id, LossKind, Losses};
+use tare::robject::{Body, Builder, Graft, Id, LossKind, Losses, RObject};
 use tare::{Error, ErrorKind};
 
 use super::arrow::imported;
@@ -41,6 +43,9 @@ struct Work<'a, 'py> {
     losses: Losses,
     other: Option<&'a Bound<'py, PyAny>>,
     done: Vec<Id>,
+    /// Where the nodes of objects of R went, by the address of their arena, which is kept alive: what
+    /// several of them share, such as an environment, stays one.
+    grafted: HashMap<usize, (RObject, HashMap<Id, Id>)>,
 }
 
 /// An R value of plain Python, `NumPy` and Arrow.
@@ -57,6 +62,7 @@ pub fn r_from_python<'py>(
         losses: Losses::new(option(options, "strict")?.unwrap_or(false)),
         other: other.as_ref(),
         done: Vec::new(),
+        grafted: HashMap::new(),
     };
     work.run(value)?;
     let root = work.done.pop().unwrap_or(Id::NULL);
@@ -181,7 +187,10 @@ impl<'py> Work<'_, 'py> {
     }
 
     fn graft(&mut self, handle: &Handle) -> PyResult<()> {
-        let copied = self.build.graft(&handle.0, Graft::All);
+        let arena = std::sync::Arc::as_ptr(handle.0.arena()).addr();
+        let known = self.grafted.entry(arena);
+        let (_, places) = known.or_insert_with(|| (handle.0.clone(), HashMap::new()));
+        let copied = self.build.graft_into(&handle.0, Graft::All, places);
         let (id, _) = copied.map_err(|error| self.raised(error))?;
         self.done.push(id);
         Ok(())

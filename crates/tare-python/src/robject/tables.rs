@@ -1,6 +1,7 @@
 //! Files of R's package fst.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
@@ -10,16 +11,29 @@ use tare::compress::ReadAt;
 use tare::fst::{self, Reader};
 use tare::robject::frame;
 
+use super::files::known_encoding;
 use super::handle::Handle;
 use super::options::option;
 use super::report::{entries, Entry};
 use super::sources::{from_source, memory, system, Place};
 use crate::buffers::copied;
+use crate::error::to_py;
 use crate::signals::Signals;
 
-/// Whether bytes begin as an fst file does.
-pub fn is_fst(start: &[u8]) -> bool {
-    fst::sniff(start)
+/// Bytes that are enough to tell the format.
+const HEAD: u64 = 4096;
+
+/// Whether a file or bytes begin as an fst file does.
+pub fn is_fst(place: &Place<'_>) -> tare::Result<bool> {
+    match place {
+        Place::Bytes(bytes) => Ok(fst::sniff(bytes)),
+        Place::Path(path) => {
+            let mut head = Vec::new();
+            let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+            read.map_err(|error| system(error, path))?;
+            Ok(fst::sniff(&head))
+        }
+    }
 }
 
 /// Names, kinds and units of the columns, rows and keys.
@@ -103,7 +117,10 @@ pub fn fst_read(
     let py = source.py();
     let signals = Signals::default();
     let mut reader = reading(&signals);
+    let mut encoding: Option<String> = None;
     if let Some(options) = options {
+        encoding = option(options, "encoding")?;
+        known_encoding(encoding.as_deref()).map_err(|error| to_py(py, error))?;
         reader.memory_budget = option(options, "memory_budget")?.or(reader.memory_budget);
         reader.max_ratio = option(options, "max_ratio")?.or(reader.max_ratio);
         reader.threads = option(options, "threads")?;
@@ -120,7 +137,7 @@ pub fn fst_read(
                 fst::open_with(file, &reader)?.read(names, rows)
             }
         };
-        frame::from_fst(table?)
+        frame::from_fst(table?).map(|object| object.with_unmarked(encoding))
     })?;
     read.map(Handle).map_err(|error| signals.raise(py, error))
 }
