@@ -34,7 +34,7 @@ from tare.datasets.csv_comments import loss_of
 from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
-from tare.errors import DecodeError, EncodeError, Unsupported
+from tare.errors import DecodeError, EncodeError, Unsupported, UsageError
 from tare.r.losses import Losses, settle
 from tare.unchanged import Watch
 
@@ -180,6 +180,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     allow_loss: bool = False,
     overwrite: bool = True,
     data_only: bool = False,
+    variable: str | None = None,
     strict: bool = False,
     sync: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
@@ -208,6 +209,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         overwrite: Whether a file that is there may be replaced.
         data_only: Leave out promises, functions, bytecode, active bindings and external pointers of R, from
             R and into it; each is a loss.
+        variable: Name of the variable of an RData file to convert; all by default, which a format of tables
+            takes if it is one.
         strict: Write nothing if an R object would lose something, which `Conversion.losses` tells without it, or a
             CSV its comment lines, which a note tells.
         sync: Whether to wait until the bytes are on the disk.
@@ -218,7 +221,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         FileExistsError: `dst` is there and may not be replaced.
         EncodeError: The format cannot hold the data, or values would change.
         LossError: Something of an R object would be lost, or comment lines of a CSV, and ``strict``.
-        UsageError: ``data_only`` where neither side is a format of R.
+        UsageError: ``data_only`` where neither side is a format of R; ``variable`` where the source is no
+            RData file, or has none of that name.
         SourceChanged: The source changed while it was read.
         TareError: The source cannot be read; as `open_dataset`.
     """
@@ -232,6 +236,11 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     job.source = source.path if source is not None else None
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
+    if variable is not None and (source is None or source.format != "rdata"):
+        raise UsageError("a variable (--variable) is chosen of an RData file, and the source is none")
+    if source is not None and source.format in objects.FORMATS:
+        source.variable, source.tabular = variable, target.format.kinds == {"table"}
+        source.keyed = objects.keeps_keys(usual_codec(target, codec, "table"))
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
     with watching(source, left) as job.watch:
         return _convert(src, source, job, format=format, allow_pickle=allow_pickle)
@@ -386,8 +395,13 @@ def _object(source: Source, job: _Job) -> Conversion:
 def _whole(data: Dataset, source: Source | None, job: _Job, losses: Losses) -> Conversion:
     codec = usual_codec(job.codec, job.given, data.kind)
     left_out = False
+    hint = objects.encoding_hint(losses)
+    if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
+        inside = objects.levels_inside(data.value, codec)
+        losses += inside
+        settle(inside, [], strict=job.strict, what=printable(data.name))
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
-    with advising(data.name, data.value, data.kind, codec, given=job.given, line_of=line_of):
+    with advising(data.name, data.value, data.kind, codec, given=job.given, line_of=line_of, hint=hint):
         if data.kind == "table" and objects.writes(codec):
             done = objects.write(data.value, None, codec, data_only=job.data_only, strict=job.strict)
             losses += done.loss
@@ -486,6 +500,7 @@ def _same_bytes(source: Source, target: Codec, job: _Job) -> bool:
         same
         and job.columns is None
         and job.encoding is None
+        and source.variable is None
         and source.path is not None
         and bool(source.compressors or target.compressor)
     )

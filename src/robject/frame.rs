@@ -163,6 +163,10 @@ pub fn to_fst(object: &RObject, strict: bool) -> Result<(Table, Losses)> {
         }
         columns.push(column);
     }
+    let unnamed = (0..columns.len()).filter(|at| matches!(names.get(*at), None | Some(None)));
+    let (r, kept) = ("a name that is NA or missing", "an empty one");
+    let count = unnamed.count() as u64;
+    losses.add_at("@names", LossKind::DuplicateNames, r, kept, count)?;
     dropped(object, &["names", "row.names", "class"], &mut losses)?;
     table_classes(object, &mut losses)?;
     let rows = u64::try_from(rows.unwrap_or(0)).unwrap_or(u64::MAX);

@@ -286,6 +286,12 @@ impl Losses {
         &self.list
     }
 
+    /// How many entries are more than information.
+    pub(super) fn real(&self) -> usize {
+        let real = |loss: &&Loss| !loss.kind.is_information();
+        self.list.iter().filter(real).count()
+    }
+
     /// The entries.
     #[must_use]
     pub fn into_list(self) -> Vec<Loss> {

@@ -86,6 +86,36 @@ const ROWS: &[(&str, bool, &str)] = &[
         false,
         "[altrep_expanded] code_opaque",
     ),
+    (
+        "x <- data.frame(id = c(1L, 3L)); x$l <- list(1L, 2.5); x",
+        false,
+        "[type_changed] identity_lost",
+    ),
+    (
+        "x <- data.frame(id = c(1L, 3L)); x$l <- list(NA, 'a'); x",
+        false,
+        "identity_lost",
+    ),
+    (
+        "x <- data.frame(id = c(1L, 3L)); x$l <- list(factor('a'), factor('b')); x",
+        false,
+        "identity_lost",
+    ),
+    (
+        "x <- data.frame(id = c(1L, 3L)); x$l <- list(factor('a'), factor(NA, 'a')); x",
+        false,
+        "",
+    ),
+    (
+        "x <- data.frame(id = c(1L, 3L)); x$l <- list(c(1L, NA), NULL); x",
+        false,
+        "",
+    ),
+    (
+        "x <- data.frame(a = c(1L, 3L), b = c(3L, 1L)); names(x)[2] <- NA; x",
+        false,
+        "duplicate_names",
+    ),
     ("1:10", false, "[altrep_expanded]"),
     ("list(structure(1, note = 'x'))", false, "attribute_dropped"),
     ("function(x) x", false, "refused"),

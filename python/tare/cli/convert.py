@@ -91,6 +91,7 @@ class _Command(click.Command):
     is_flag=True,
     help="From and to R: leave out promises, functions, bytecode, active bindings, external pointers.",
 )
+@click.option("--variable", metavar="NAME", help="Convert this variable of an RData file; all by default.")
 @click.option(
     "--strict",
     is_flag=True,
@@ -130,6 +131,8 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     if options["allow_loss"] and given["on_loss"] == "fail":
         raise UsageError("--allow-loss and --on-loss fail say the opposite; give one.")
     if many.wanted(sources, given):
+        if options["variable"] is not None:
+            raise UsageError("--variable is of one RData file; a run of many converts each file as a whole.")
         return many.convert(list(sources[:-1]), sources[-1], options, given)
 
     from tare import io
@@ -166,6 +169,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
             codec=codec,
             format=options["from_"],
             sync=given["fsync"] != "none",
+            variable=options["variable"],
             **_shared(options),
             on_progress=_progress() if sys.stderr.isatty() and given["progress"] in ("auto", "bar") else None,
         )

@@ -151,6 +151,7 @@ def advising(
     *,
     given: str | None,
     line_of: Callable[[int], int] | None,
+    hint: str = "",
 ) -> Iterator[None]:
     """Names the source in what an encoder says, the part of it that is refused, and what to do.
 
@@ -161,6 +162,7 @@ def advising(
         codec: The codec that encodes it.
         given: Its id as the user gave it; None if they did not.
         line_of: The line of the source, from 0, that an item stands in; None if it is not one value a line.
+        hint: What to do first, where that is known.
 
     Raises:
         EncodeError, Unsupported: As the encoder's, with all that.
@@ -185,7 +187,7 @@ def advising(
         )
         if kind == "document" and "document" not in codec.format.kinds and not is_rows(value):
             said = f"{codec.format_id} stores tables, and this document is not one: {said}"
-        text = f"{printable(name)}: {said}{where}. Nothing was written. {_advice(value, kind, codec)}"
+        text = f"{printable(name)}: {said}{where}. Nothing was written. {hint}{_advice(value, kind, codec)}"
         raise type(error)(text, format=error.format, path=path) from error
 
 

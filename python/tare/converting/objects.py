@@ -12,11 +12,15 @@ from tare.errors import EncodeError, TareError, UsageError
 from tare.r import Loss, RObject, WriteReport
 from tare.r import read as read_r
 from tare.r import write as write_r
+from tare.r.plain import chosen
 
 __all__ = [
     "FORMATS",
     "data_of",
+    "encoding_hint",
+    "keeps_keys",
     "keeps_schema",
+    "levels_inside",
     "notes_of",
     "of_name",
     "read",
@@ -64,6 +68,46 @@ def keeps_schema(table: Any, codec: Codec) -> bool:
     return b"r" in metadata
 
 
+def keeps_keys(codec: Codec) -> bool:
+    """Whether a file of the codec has what the schema of a table of R says beside its values, or is one of R's own."""
+    if writes(codec):
+        return True
+    import pyarrow as pa
+
+    return "table" in codec.format.kinds and keeps_schema(
+        pa.table({"x": pa.array([], pa.int32())}).replace_schema_metadata({"r": ""}), codec
+    )
+
+
+def levels_inside(table: Any, codec: Codec) -> list[Loss]:
+    """What is lost of factors in lists of a table of R, where R has factors again from the codec's files.
+
+    Arrow's own files have the levels of each; Parquet those that some row has, in order of appearance.
+    """
+    from tare.r.frames import has_levels
+
+    if codec.format_id == "arrow" or writes(codec) or not keeps_keys(codec):
+        return []
+    inside = [field for field in table.schema if field.type.num_fields and has_levels(field.type)]
+    return [
+        Loss(f"${field.name}[[]]@levels", "attribute_dropped", "levels of factors", "values")
+        for field in inside
+    ]
+
+
+def encoding_hint(losses: list[Loss]) -> str:
+    """What to do about strings of which nothing tells the encoding; empty where there are none.
+
+    >>> encoding_hint([Loss("$d$x", "bytes_string", "text without a mark (encoding= names it)", "bytes")])
+    '$d$x holds text whose encoding nothing tells: say it with --encoding, such as latin1 (encoding=). '
+    """
+    found = next((loss for loss in losses if loss.kind == "bytes_string" and "encoding=" in loss.r), None)
+    if found is None:
+        return ""
+    where = printable(found.path, 80) or "it"
+    return f"{where} holds text whose encoding nothing tells: say it with --encoding, such as latin1 (encoding=). "
+
+
 def read(source: Source, *, columns: list[str] | None, encoding: str | None) -> Any:
     """A file of R as `tare.r.read` gives it, under the source's name in messages.
 
@@ -84,7 +128,9 @@ def read_object(source: Source, *, encoding: str | None) -> RObject | dict[str, 
         found: RObject | dict[str, RObject] = read_r(
             robjects.stored(source), as_="robject", encoding=encoding, format=source.format
         )
-        return found
+        if source.variable is None or not isinstance(found, dict):
+            return found
+        return {source.variable: chosen(found, source.variable)}
 
 
 def refuse_without_r(source_format: str | None, target: Codec) -> None:
@@ -119,6 +165,7 @@ def data_of(source: Source, *, encoding: str | None, columns: list[str] | None, 
     done = write_r(held, None, format=kept, version=3, encoding="native", compressor="none", data_only=True)
     losses.extend(done.loss)
     plain = Source(source.name, data=done.data, size=done.bytes, format=kept)
+    plain.variable, plain.tabular, plain.keyed = source.variable, source.tabular, source.keyed
     return robjects.load(plain, max_bytes=None, encoding=None, columns=columns, losses=losses, data_only=True)
 
 

@@ -47,14 +47,25 @@ def load(
     from tare.r.plain import plain_value
 
     found: list[Loss] = [] if losses is None else Losses()
-    budget = max_bytes if max_bytes is not None else free_memory()
+    budget = max_bytes
+    if budget is None and source.format != "dput":  # whose reader has a limit by the length of the text
+        budget = free_memory()
     options: dict[str, Any] = {"memory_budget": budget}
     if encoding is not None:
         options["encoding"] = checked_encoding(encoding)
     if columns is not None:
         options["columns"] = columns
     try:
-        value = plain_value(stored(source), source.format, options, found, data_only=data_only)
+        value = plain_value(
+            stored(source),
+            source.format,
+            options,
+            found,
+            data_only=data_only,
+            variable=source.variable,
+            tabular=source.tabular,
+            keyed=source.keyed,
+        )
     except Limit as error:
         raise source.error(Limit, _said(source, error), advice="Raise the limit (max_bytes).") from error
     except Truncated as error:
@@ -126,7 +137,7 @@ def stored(source: Source) -> str | bytes:
 
 def _said(source: Source, error: TareError) -> str:
     """An error of the core without what `Source.error` says again."""
-    text = printable(str(error), 200).removeprefix(f"{source.format}: ").rstrip(".")
+    text = printable(str(error), 300).removeprefix(f"{source.format}: ").rstrip(".")
     return text if error.offset is None else text.removesuffix(f", at byte {error.offset}")
 
 

@@ -56,6 +56,9 @@ class Source:
             out where the text is decoded.
         said: The delimiter that the user says stands between fields, or its first line: that of its name by default.
         plain: Whether its value was read as JSON that carries it exactly, so that nothing of it need be checked.
+        variable: Name of the variable of an RData file that is wanted; None for all.
+        tabular: Whether a table is wanted of what is not one, such as a matrix of R.
+        keyed: Whether what becomes of a table of R keeps the key ``r`` and the notes of its schema.
         reader: The codec that reads it, if the user named one of several.
         counted: What columns made of the objects of NDJSON that were read batch by batch.
         blank_lines: Places of the lines of NDJSON that hold nothing, in the part that was parsed last.
@@ -77,6 +80,9 @@ class Source:
     skipped: bytes = b""
     said: str = ""
     plain: bool = False
+    variable: str | None = None
+    tabular: bool = False
+    keyed: bool = True
     reader: Codec | None = None
     counted: list[tuple[str, str, str, int]] = field(default_factory=list)
     blank_lines: list[int] = field(default_factory=list)

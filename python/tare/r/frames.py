@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Unsupported, UsageError
+from tare.r import vectors
+from tare.r.instants import is_in_parts
 from tare.r.losses import Loss, losses_of
 from tare.r.vectors import imported, storage
 from tare.r.zones import in_known_zone
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from tare.r.values import Settings
 
 __all__ = [
+    "cells",
     "faced",
-    "matrix",
+    "faced_vector",
+    "has_levels",
+    "has_mixed_lists",
     "narrowed",
     "part",
     "polars_of",
@@ -38,29 +43,38 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     made = table(core, settings.na, path, lost, keyed=settings.to in ("python", "arrow"))
     names = None
     if settings.to not in ("python", "arrow"):
-        _unkeyed(core, settings.to, path, lost)
+        _unkeyed(core, made, settings.to, path, lost)
     if settings.to == "pandas":
         names = row_names(core)
         if names is not None:
             lost = [loss for loss in lost if loss.kind != _ROWS]
     found.extend(lost)
     if settings.to == "plain":
-        return plain(made, path, found)
+        return plain(core, made, path, found)
     return faced(made, settings.to, names)
 
 
-def _unkeyed(core: Core, to: str, path: str, found: list[Loss]) -> None:
+def _unkeyed(core: Core, made: pa.Table, to: str, path: str, found: list[Loss]) -> None:
     """What only the key ``r``, or the schema, would keep of a data frame and its columns."""
     extra = [name for name in core.r_class if name != "data.frame"]
     if extra:
         found.append(Loss(f"{path}@class", "class_dropped", ", ".join(extra)))
-    for place, name in enumerate(core.names or []):
-        column = core.child(place)
-        storage(column, f"{path}${name}", found)
-        if to == "polars" and column.attribute("levels") is not None:
+    for place, field in enumerate(made.schema):
+        storage(core.child(place), f"{path}${field.name}", found)
+        if to == "polars" and has_levels(field.type):
             found.append(
-                Loss(f"{path}${name}@levels", "attribute_dropped", "levels and their order", "values")
+                Loss(f"{path}${field.name}@levels", "attribute_dropped", "levels and their order", "values")
             )
+    if to == "polars" and "" in made.column_names:
+        found.append(Loss(f"{path}@names", "attribute_dropped", "an empty name", "that of its place"))
+
+
+def has_levels(kind: Any) -> bool:
+    """Whether a type is one of categories, or has them inside."""
+    import pyarrow as pa
+
+    inside = (kind.field(place).type for place in range(kind.num_fields))
+    return pa.types.is_dictionary(kind) or any(map(has_levels, inside))
 
 
 def table(
@@ -90,11 +104,26 @@ def table(
     found.extend(losses_of(lost, path))
     made: pa.Table = imported(exported)
     if not keyed:
-        for place, field in enumerate(made.schema):
-            column = in_known_zone(made.column(place), f"{path}${field.name}", found)
-            if column.type != field.type:
-                made = made.set_column(place, field.with_type(column.type), column)
+        made = _unnoted(core, made, path, found, columns)
     return made if columns is None or columns == made.column_names else _selected(made, columns)
+
+
+def _unnoted(core: Core, made: pa.Table, path: str, found: list[Loss], columns: list[str] | None) -> pa.Table:
+    """The table without what only notes in a schema explain: zones that nothing knows, and times in parts."""
+    names = [name or "" for name in core.names or []]
+    children = [place for place, name in enumerate(names) if columns is None or name in columns]
+    for place, field in enumerate(made.schema):
+        at = f"{path}${field.name}"
+        column: Any = in_known_zone(made.column(place), at, found)
+        inner = core.child(children[place]) if place < len(children) and children[place] < len(core) else None
+        if inner is not None and is_in_parts(inner):
+            told = [loss for loss in found if not loss.path.startswith(f"{at}@")]
+            array = vectors.in_parts(inner, at, told)
+            if array is not None:
+                column, found[:] = array, told
+        if column.type != field.type:
+            made = made.set_column(place, field.with_type(column.type), column)
+    return made
 
 
 def _selected(made: pa.Table, columns: list[str]) -> pa.Table:
@@ -109,6 +138,44 @@ def _selected(made: pa.Table, columns: list[str]) -> pa.Table:
             f"{made.column_names.count(twice)} columns are named {twice[:60]!a}; read all of them"
         )
     return made.select(columns)
+
+
+def has_mixed_lists(core: Core, made: pa.Table) -> bool:
+    """Whether a data frame has a list as a column whose values no one type of Arrow holds: its table has bytes."""
+    return any(_is_mixed(core.child(place), column.type) for place, column in enumerate(made.columns))
+
+
+def cells(core: Core, made: pa.Table, path: str, found: list[Loss]) -> list[list[Any]]:
+    """The columns of a data frame as lists; of a list the values that it has by itself, where Arrow has bytes for them.
+
+    Args:
+        core: The data frame.
+        made: Its table.
+        path: Where it is, for losses.
+        found: Losses of the table; those of what was bytes are taken out, and those of the values added.
+    """
+    from tare.r.values import Settings, converted
+
+    columns: list[list[Any]] = []
+    for place, column in enumerate(made.columns):
+        inner, at = core.child(place), f"{path}${made.schema.field(place).name}"
+        if not _is_mixed(inner, column.type):
+            columns.append(vectors.listed(column, at))
+            continue
+        found[:] = [loss for loss in found if (loss.path, loss.kind) != (at, "code_opaque")]
+        lost: list[Loss] = []
+        columns.append(converted(inner, Settings("plain", scalars=True), lost))
+        found.extend(Loss(at + loss.path, loss.kind, loss.r, loss.kept, loss.count) for loss in lost)
+    return columns
+
+
+def _is_mixed(core: Core, kind: Any) -> bool:
+    """Whether it is a list of other things than bytes that is a column of bytes."""
+    import pyarrow as pa
+
+    if core.type != "list" or not pa.types.is_binary(kind):
+        return False
+    return any(core.child(place).type not in ("raw", "NULL") for place in range(len(core)))
 
 
 def faced(made: pa.Table, to: str, names: list[str] | list[int] | None = None) -> Any:
@@ -156,16 +223,19 @@ def narrowed(made: pa.Table) -> pa.Table:
 
     for place, field in enumerate(made.schema):
         if pa.types.is_dictionary(field.type):
-            column: Any = made.column(place).combine_chunks()
-            levels = len(column.dictionary)
-            width = pa.int8() if levels < 1 << 7 else pa.int16() if levels < 1 << 15 else pa.int32()
-            codes = column.indices.cast(width)
-            made = made.set_column(
-                place,
-                field.name,
-                pa.DictionaryArray.from_arrays(codes, column.dictionary, ordered=field.type.ordered),
-            )
+            made = made.set_column(place, field.name, _narrow(made.column(place).combine_chunks()))
     return made
+
+
+def _narrow(array: Any) -> Any:
+    """A dictionary with codes that are as narrow as its levels allow."""
+    import pyarrow as pa
+
+    levels = len(array.dictionary)
+    width = pa.int8() if levels < 1 << 7 else pa.int16() if levels < 1 << 15 else pa.int32()
+    return pa.DictionaryArray.from_arrays(
+        array.indices.cast(width), array.dictionary, ordered=array.type.ordered
+    )
 
 
 def part(made: pa.Table, columns: list[str] | None, rows: tuple[int, int] | None) -> pa.Table:
@@ -202,64 +272,44 @@ def texts(core: Core) -> list[str]:
     return ["NA" if one is None else str(one) for one in core.strings()]
 
 
-def plain(made: pa.Table, path: str, found: list[Loss]) -> dict[str, list[Any]] | list[list[Any]]:
+def plain(core: Core, made: pa.Table, path: str, found: list[Loss]) -> dict[str, list[Any]] | list[list[Any]]:
     """Columns by name as lists; a list of columns if a name stands twice."""
-    columns = [column.to_pylist() for column in made.columns]
+    columns = cells(core, made, path, found)
     if len(set(made.column_names)) == made.num_columns:
         return dict(zip(made.column_names, columns, strict=True))
     found.append(Loss(f"{path}@names", "duplicate_names", "names that stand twice", "", made.num_columns))
     return columns
 
 
-def series(array: Any, names: list[str | None] | None) -> pd.Series:
+def faced_vector(array: Any, to: str, names: list[str | None] | list[str] | None = None) -> Any:
+    """An Arrow array as what was asked for.
+
+    Args:
+        array: The array.
+        to: ``arrow``, ``python``, ``pandas``, ``polars``, ``numpy``.
+        names: Names of the values, which pandas has as its index.
+    """
+    if to == "pandas":
+        return series(array, names)
+    if to == "polars":
+        return polars_of(array)
+    if to == "numpy":
+        return array.to_numpy(zero_copy_only=False)
+    return array
+
+
+def series(array: Any, names: list[str | None] | list[str] | None) -> pd.Series:
     """A series of an Arrow array, its names as the index."""
     import pyarrow as pa
 
-    from tare.frames import pandas_from_arrow
+    from tare.frames import series_from_arrow
 
-    frame = pandas_from_arrow(narrowed(pa.table({"x": array})))
-    made: pd.Series = frame["x"].rename(None)
+    kind: Any = array.type
+    narrow = _narrow(array) if pa.types.is_dictionary(kind) else array
+    made = series_from_arrow(pa.chunked_array([narrow]))
     if names is not None:
         made.index = _index([name or "" for name in names])
     return made
-
-
-def matrix(array: Any, names: Core | None, path: str, found: list[Loss]) -> pd.DataFrame:
-    """A data frame of a matrix, with the names of its rows and columns; other ones than those are lost."""
-    import pandas as pd
-
-    rows, columns = (
-        (None, None) if names is None or names.type == "NULL" else (names.child(0), names.child(1))
-    )
-
-    def labels(one: Core | None) -> Any:
-        return None if one is None or one.type == "NULL" else _index(texts(one))
-
-    titles = (None if names is None else names.names) or [None, None]
-
-    frame = _of_masked(array) if hasattr(array, "mask") else pd.DataFrame(array)
-    axes: list[Any] = [labels(rows), labels(columns)]
-    for axis, one in enumerate(axes):
-        if one is not None and len(one) != frame.shape[axis]:
-            found.append(Loss(f"{path}@dimnames", "attribute_dropped", f"{len(one):,} names of an axis"))
-            axes[axis] = None
-    if axes[0] is not None:
-        frame.index = axes[0]
-    if axes[1] is not None:
-        frame.columns = axes[1]
-    frame.index.name, frame.columns.name = (title or None for title in titles[:2])
-    return frame
-
-
-def _of_masked(array: Any) -> pd.DataFrame:
-    """Columns that miss whole numbers stay whole numbers."""
-    import pyarrow as pa
-
-    from tare.frames import pandas_from_arrow
-
-    columns = [pa.array(array.data[:, k], mask=array.mask[:, k]) for k in range(array.shape[1])]
-    frame = pandas_from_arrow(pa.Table.from_arrays(columns, names=[str(k) for k in range(len(columns))]))
-    return frame.set_axis(range(len(columns)), axis=1)
 
 
 def _index(names: list[str] | list[int]) -> pd.Index:

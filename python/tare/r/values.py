@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "converted", "element", "is_table"]
 
-_VECTORS = frozenset({"logical", "integer", "double", "complex", "character", "raw"})
 _LISTS = frozenset({"list", "pairlist"})
 # Lists that are one value of their own in Arrow.
 _WHOLE = frozenset({"POSIXlt"})
@@ -107,7 +106,7 @@ def _begun(
     kind = core.type
     if kind == "NULL" and settings.to in ("python", "plain"):
         return None, None
-    if kind in _VECTORS:
+    if kind in vectors.TYPES:
         return vectors.value(core, settings, path, found), None
     if kind == "list":
         classes = core.r_class
@@ -120,9 +119,12 @@ def _begun(
     if settings.to == "plain" and settings.data_only:
         found.append(Loss(path, "value_dropped", kind, "null"))
         return None, None
+    slots = ""
+    if kind == "S4":
+        slots = f" (class {', '.join(core.r_class)[:60]}; its parts are in .slots of what tare.r.read gives)"
     if settings.to == "plain":
         raise Unsupported(
-            f"{path or 'it'} is of R's type {kind}, which only formats of R hold: convert the file to .rds or .qs2, "
+            f"{path or 'it'} is of R's type {kind}{slots}, which only formats of R hold: convert the file to .rds or .qs2, "
             "or to another format with --data-only (data_only=True), which leaves such values out",
             format="rds",
             path=path,
@@ -132,7 +134,7 @@ def _begun(
 
         return RObject(core), None
     raise Unsupported(
-        f"a value of R's type {kind} has no form in {_ONLY[settings.to]}: only data frames and vectors have; "
+        f"a value of R's type {kind}{slots} has no form in {_ONLY[settings.to]}: only data frames and vectors have; "
         "as_='python' or to_python() gives lists",
         format="rds",
         path=path,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, cast
 
-from tare.errors import Malformed, Unsupported
+from tare.errors import Unsupported
+from tare.r.instants import instants, is_in_parts
 from tare.r.losses import Loss, losses_of
 from tare.r.zones import in_known_zone
 
@@ -16,7 +16,22 @@ if TYPE_CHECKING:
     from tare._tare import RObject as Core
     from tare.r.values import Settings
 
-__all__ = ["imported", "scalar", "shown", "storage", "value"]
+__all__ = [
+    "TYPES",
+    "imported",
+    "in_parts",
+    "listed",
+    "masked",
+    "objects",
+    "scalar",
+    "shown",
+    "storage",
+    "texts_of",
+    "value",
+    "with_none",
+]
+
+TYPES = frozenset({"logical", "integer", "double", "complex", "character", "raw"})
 
 _NA_INT = -(2**31)
 _DTYPES = {"logical": "<i4", "integer": "<i4", "double": "<f8", "complex": "<c16", "raw": "u1"}
@@ -29,22 +44,25 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     """The value of a vector, or of a time that R keeps as a list.
 
     Raises:
-        Unsupported: A matrix or complex numbers have no form in what is wanted.
+        Unsupported: An array or complex numbers have no form in what is wanted.
+        Malformed: A matrix has another number of values than its dimensions say.
     """
-    classes = core.attribute("class")
-    if core.type == "list" or classes is not None:
+    if core.type in TYPES and core.dim is not None:
+        from tare.r import matrices
+
+        return matrices.value(core, settings, path, found)
+    if core.type == "list" or core.attribute("class") is not None:
         return _with_class(core, settings, path, found)
-    dim = core.dim
-    if dim is not None:
-        return _matrix(core, settings, path, found, tuple(dim))
     _dropped(core, settings, path, found)
     if settings.to in ("arrow", "polars", "pandas"):
         return _series(core, settings, path, found)
     if settings.to == "plain" or (settings.scalars and len(core) == 1 and core.type != "raw"):
         return _plain(core, settings, path, found)
     if core.type == "character":
-        strings = _strings(core, path, found)
-        return strings if settings.to == "python" else _objects(strings)
+        texts = texts_of(core, path, found)
+        if not texts and settings.to == "python":
+            found.append(Loss(path, "type_changed", "character of no strings", "an empty list"))
+        return texts if settings.to == "python" else objects(texts)
     if core.type == "raw" and settings.to == "python":
         return bytes(core.data())
     return _array(core, settings, path, found)
@@ -53,7 +71,8 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
 def scalar(core: Core, place: int) -> Any:
     """One value of a vector; None if it is missing."""
     if core.attribute("class") is not None:
-        return in_known_zone(imported(core.to_arrow({})[0]), "", [])[place].as_py()
+        array = in_known_zone(imported(core.to_arrow({})[0]), "", [])
+        return listed(array.slice(place, 1), "")[0]
     if core.type == "character":
         return core.strings()[place]
     item = _numbers(core)[place]
@@ -86,16 +105,49 @@ def imported(exported: RArrow) -> Any:
     return pa.array(cast(Any, exported))
 
 
+def listed(array: Any, path: str) -> list[Any]:
+    """The values of an array or column of Arrow as Python's own.
+
+    Raises:
+        Unsupported: Python has none like one of them: a day beyond the year 9999, a struct with a name twice.
+    """
+    import pyarrow as pa
+
+    try:
+        values: list[Any] = array.to_pylist()
+    except (ValueError, OverflowError, pa.ArrowException) as error:
+        raise Unsupported(
+            f"{path or 'it'}: Python has no such value: {str(error)[:160]}; as_='arrow' gives it",
+            format="rds",
+            path=path,
+        ) from error
+    return values
+
+
 def _with_class(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     """Factors, dates, times, 64-bit integers: the type of Arrow that says the same."""
-    array = _series(core, settings, path, found, plain=True)
+    array = in_parts(core, path, found) if is_in_parts(core) else None
+    if array is None:
+        array = _series(core, settings, path, found, plain=True)
     storage(core, path, found)
     if settings.to == "polars" and core.attribute("levels") is not None:
         found.append(Loss(f"{path}@levels", "attribute_dropped", "levels and their order", "values"))
     if settings.to == "plain" or (settings.scalars and len(array) == 1):
-        values = array.to_pylist()
+        values = listed(array, path)
         return values[0] if settings.scalars and len(values) == 1 else values
     return _faced(array, settings, core)
+
+
+def in_parts(core: Core, path: str, found: list[Loss]) -> Any:
+    """Instants of a time in parts; None where its parts are no time."""
+    exported, lost = core.to_arrow({"metadata": False})
+    parts = imported(exported)
+    array = instants(core, parts, path, found)
+    if array is parts:
+        return None
+    kept = {"@class"} | ({"@tzone"} if array.type.tz is not None else set())
+    found.extend(losses_of([one for one in lost if one[0].startswith("@") and one[0] not in kept], path))
+    return array
 
 
 def storage(core: Core, path: str, found: list[Loss]) -> None:
@@ -122,18 +174,10 @@ def _series(core: Core, settings: Settings, path: str, found: list[Loss], *, pla
 
 def _faced(array: Any, settings: Settings, core: Core) -> Any:
     """An Arrow array as what was asked for."""
-    if settings.to == "pandas":
-        from tare.r.frames import series
+    from tare.r.frames import faced_vector
 
-        # A time in parts has their names, which are not those of its values.
-        return series(array, None if core.type == "list" else core.names)
-    if settings.to == "polars":
-        from tare.r.frames import polars_of
-
-        return polars_of(array)
-    if settings.to == "numpy":
-        return array.to_numpy(zero_copy_only=False)
-    return array
+    # A time in parts has their names, which are not those of its values.
+    return faced_vector(array, settings.to, None if core.type == "list" else core.names)
 
 
 def _dropped(core: Core, settings: Settings, path: str, found: list[Loss]) -> None:
@@ -171,7 +215,7 @@ def _plain(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     if core.type == "raw":
         return bytes(core.data())
     if core.type == "character":
-        values = _strings(core, path, found)
+        values = texts_of(core, path, found)
     elif core.type == "complex":
         values = _numbers(core).tolist()
     else:
@@ -194,44 +238,7 @@ def _missing(kind: str, numbers: np.ndarray[Any, Any]) -> Any:
     return np.flatnonzero(numbers == _NA_INT)
 
 
-def _matrix(core: Core, settings: Settings, path: str, found: list[Loss], dim: tuple[int, ...]) -> Any:
-    """A matrix or array: NumPy's, in Fortran order as it lies; rows of lists where values are plain."""
-    import numpy as np
-
-    if settings.to in ("arrow", "polars"):
-        raise Unsupported(
-            f"{path or 'it'} is a matrix of {' x '.join(map(str, dim))}: Arrow has none; as_='python' gives NumPy's",
-            format="rds",
-            path=path,
-        )
-    if core.type == "character":
-        flat: Any = _objects(_strings(core, path, found))
-    else:
-        flat = _masked(core, settings, path, found)
-    if math.prod(dim) != len(flat) or min(dim, default=0) < 0:
-        raise Malformed(
-            f"{path or 'it'} has {len(flat):,} values, and the dimensions {' x '.join(map(str, dim))}",
-            format="rds",
-        )
-    array = flat.reshape(dim, order="F")
-    names = core.attribute("dimnames")
-    rest = [(name, inner) for name, inner in core.attributes if name not in ("dim", "dimnames")]
-    for name, inner in rest:
-        found.append(Loss(f"{path}@{name}", "attribute_dropped", shown(inner)))
-    if settings.to == "pandas" and len(dim) == 2:
-        from tare.r.frames import matrix
-
-        found.append(Loss(path, "type_changed", "matrix", "data frame"))
-        return matrix(array, names, path, found)
-    if names is not None and names.type != "NULL":
-        found.append(Loss(f"{path}@dimnames", "attribute_dropped", shown(names)))
-    if settings.to == "plain":
-        masked = isinstance(array, np.ma.MaskedArray)
-        return array.tolist() if masked or array.dtype.kind != "f" else _without_na(array)
-    return array
-
-
-def _masked(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
+def masked(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     """Numbers of a matrix; those that miss integers are masked."""
     import numpy as np
 
@@ -247,11 +254,13 @@ def _masked(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any
     return numbers
 
 
-def _without_na(array: np.ndarray[Any, Any]) -> Any:
-    """Nested lists of doubles, None where one is R's NA."""
-    flat = array.astype(object)
-    flat[_na_mask(array)] = None
-    return flat.tolist()
+def with_none(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Numbers of which doubles are objects of Python, None where one is R's NA."""
+    if numbers.dtype.kind != "f":
+        return numbers
+    flat = numbers.astype(object)
+    flat[_na_mask(numbers)] = None
+    return flat
 
 
 def _na_mask(array: np.ndarray[Any, Any]) -> Any:
@@ -269,19 +278,22 @@ def _numbers(core: Core) -> np.ndarray[Any, Any]:
     return numbers
 
 
-def _strings(core: Core, path: str, found: list[Loss]) -> list[Any]:
-    strings: list[Any] = core.strings()
-    count = sum(type(one) is bytes for one in strings)
+def texts_of(core: Core, path: str, found: list[Loss]) -> list[Any]:
+    """The strings of a vector; what is no text is bytes, and told."""
+    texts: list[Any] = core.strings()
+    count = sum(type(one) is bytes for one in texts)
     if count:
-        found.append(Loss(path, "bytes_string", "strings marked as bytes", "bytes", count))
-    return strings
+        r = "strings marked as bytes, or not UTF-8 without a mark (encoding= names their encoding)"
+        found.append(Loss(path, "bytes_string", r, "bytes", count))
+    return texts
 
 
-def _objects(strings: list[Any]) -> np.ndarray[Any, Any]:
+def objects(values: list[Any]) -> np.ndarray[Any, Any]:
+    """Any values as an array of one dimension."""
     import numpy as np
 
-    array = np.empty(len(strings), dtype=object)
-    array[:] = strings
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
     return array
 
 

@@ -229,7 +229,7 @@ def test_a_folder_as_the_target_of_one_file(tmp_path):
 def test_what_is_no_table_says_so_once(tmp_path):
     """The name of a file that fails stands once, and the reason first."""
     (tmp_path / "in").mkdir()
-    r.write([1, 2], tmp_path / "in" / "v.rds")
+    r.write([1, "a"], tmp_path / "in" / "v.rds")
     code, _, err = run("convert", "in", "out", "--to", "parquet", cwd=tmp_path)
     assert 1 == code
     assert "      in/v.rds: parquet stores tables, and this document is not one" in err

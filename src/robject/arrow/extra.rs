@@ -110,12 +110,14 @@ fn own(arena: &Arena, id: Id, name: &[u8]) -> bool {
     (name == b"dim" || name == b"dimnames") && arena.attribute(id, "dim").is_some()
 }
 
-/// The time zone, where it is one string that is not empty.
+/// The time zone, where it is one string that is not empty and has no zero byte.
 pub fn zone(arena: &Arena, id: Id) -> Option<&str> {
     let Ok(Body::Character(strings)) = arena.data(arena.attribute(id, "tzone")?, None) else {
         return None;
     };
     let zone = strings.get(0)?.bytes?;
     let zone = std::str::from_utf8(zone).ok()?;
-    (strings.len() == 1 && !zone.is_empty()).then_some(zone)
+    // The C data interface ends a type at its first zero byte.
+    let fits = !zone.is_empty() && !zone.contains('\0');
+    (strings.len() == 1 && fits).then_some(zone)
 }

@@ -93,6 +93,11 @@ impl To<'_> {
         let field = |name| Field::new(name, DataType::Float64, false);
         let fields = Fields::from(vec![field("re"), field("im")]);
         let array = StructArray::try_new(fields, vec![part(0), part(1)], nulls);
+        if !self.options.metadata {
+            let (r, kept) = ("complex", "a struct of re and im");
+            let count = values.len() as u64;
+            self.losses.add(LossKind::TypeChanged, r, kept, count)?;
+        }
         Ok(Column::new(array.map_err(|error| refused(&error))?).of("complex"))
     }
 
@@ -120,6 +125,8 @@ impl To<'_> {
         let (array, wrong, missing) = coded(&codes, strings.len(), places.as_deref());
         self.losses
             .add(LossKind::ValueDropped, "code without a level", "NA", wrong)?;
+        // A level that no value has is gone too.
+        let missing = missing.max(u64::from(places.is_some()));
         self.losses
             .add(LossKind::IdentityLost, "level NA", "NA", missing)?;
         let array = DictionaryArray::<Int32Type>::try_new(array, levels);

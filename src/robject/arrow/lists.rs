@@ -14,6 +14,7 @@ use super::super::model::{is_na, Body, Id, NA_INT, NA_REAL};
 use super::super::{rds, Strings, WriteOptions};
 use super::extra::{self, Meaning};
 use super::flat::refused;
+use super::from::{from_arrow, FromArrow};
 use super::to::{too_deep, Column, To};
 use super::{MOST_DEPTH, TYPE_KEY};
 use crate::{Error, ErrorKind, Result};
@@ -41,8 +42,17 @@ enum Alike {
 impl To<'_> {
     /// A list in a data frame: one value an element; kept as bytes where no type holds all.
     pub(super) fn list_column(&mut self, children: &[Id]) -> Result<Column> {
+        let before = self.losses.real();
         if let Some(array) = self.counted_values(children)? {
-            return Ok(list_of_values(array));
+            let mut column = list_of_values(array);
+            if children.is_empty() && !self.options.metadata {
+                // No note says that it is a list.
+                column.array = listed(column.array, &[], None)?;
+            }
+            if self.elements.is_none() && self.losses.real() == before {
+                self.note_changed(children, &column)?;
+            }
+            return Ok(column);
         }
         self.losses.add(
             LossKind::CodeOpaque,
@@ -57,6 +67,54 @@ impl To<'_> {
         }
         let array = BinaryArray::from_iter_values(stored);
         Ok(Column::new(array).of("list=rds"))
+    }
+
+    /// Reports elements that R would get back as others: one type of Arrow holds them all, which may not be that of
+    /// each, as of integers beside doubles, or factors with levels of their own.
+    fn note_changed(&mut self, children: &[Id], column: &Column) -> Result<()> {
+        if self.is_uniform(children) {
+            return Ok(());
+        }
+        let options = FromArrow {
+            metadata: self.options.metadata,
+            ..FromArrow::default()
+        };
+        let fields = Fields::from(vec![column.field("x", self.options.metadata)]);
+        let columns = vec![Arc::clone(&column.array)];
+        let table = StructArray::try_new(fields.clone(), columns, None);
+        let table: ArrayRef = Arc::new(table.map_err(|error| refused(&error))?);
+        let field = Field::new("", DataType::Struct(fields), false);
+        // What R would not take at all, such as text with a zero byte, comes back as nothing.
+        let back = from_arrow(&field, &[table], &options).ok();
+        let back = back.and_then(|(frame, _)| frame.child(0));
+        let mut changed = 0_u64;
+        for (at, child) in children.iter().enumerate() {
+            let same = match back.as_ref().and_then(|list| list.child(at)) {
+                Some(back) => back.identical(&self.object.at(*child))?,
+                None => false,
+            };
+            changed = changed.saturating_add(u64::from(!same));
+        }
+        let (r, kept) = ("types, levels or classes of elements", "those of all");
+        self.losses
+            .add_at("[[]]", LossKind::IdentityLost, r, kept, changed)
+    }
+
+    /// Whether the elements are vectors of one type without attributes, or `NULL`, which an array holds as they are.
+    fn is_uniform(&self, children: &[Id]) -> bool {
+        let mut kinds = children.iter().filter(|id| !id.is_null()).map(|id| {
+            let node = self.arena.node(*id);
+            let plain = node.attributes.is_null() && !node.is_object;
+            plain.then(|| node.body.kind())
+        });
+        let Some(first) = kinds.next() else {
+            return false;
+        };
+        let vector = matches!(
+            first,
+            Some(Kind::Logical | Kind::Integer | Kind::Double | Kind::Character | Kind::Raw)
+        );
+        vector && kinds.all(|kind| kind == first)
     }
 
     /// The values of elements, with what they lost counted together.

@@ -10,13 +10,15 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer
 
 use super::super::loss::LossKind;
 use super::super::model::Id;
-use super::super::strings::{Offsets, Strings};
+use super::super::strings::{Offsets, Strings, TextEncoding};
 use super::super::text::Decoded;
 use super::flat::refused;
 use super::lent::{self, Part};
 use super::to::{Column, To};
 use crate::Result;
 
+/// What is said of strings of which nothing tells the encoding.
+const UNMARKED: &str = "text without a mark of its encoding that is not UTF-8 (encoding= names it)";
 /// From this many bytes on offsets are 64-bit.
 const LARGE_BYTES: usize = i32::MAX as usize;
 
@@ -36,6 +38,7 @@ impl To<'_> {
 
     fn decoded(&mut self, strings: &Strings) -> Result<Column> {
         let (mut bytes_total, mut recoded, mut no_text) = (0_usize, 0_u64, 0_u64);
+        let mut unmarked = false;
         for text in strings.iter() {
             match self.recoder.decode(text) {
                 Some(Decoded::Same(text)) => bytes_total = bytes_total.saturating_add(text.len()),
@@ -43,12 +46,20 @@ impl To<'_> {
                     bytes_total = bytes_total.saturating_add(text.len());
                     recoded = recoded.saturating_add(1);
                 }
-                Some(Decoded::Bytes(_)) => no_text = no_text.saturating_add(1),
+                Some(Decoded::Bytes(_)) => {
+                    no_text = no_text.saturating_add(1);
+                    unmarked |= text.encoding() == TextEncoding::Native;
+                }
                 None => {}
             }
         }
         if no_text > 0 {
-            let (r, kept) = ("string that is no text", "all strings as bytes");
+            let r = if unmarked {
+                UNMARKED
+            } else {
+                "string that is no text"
+            };
+            let kept = "all strings as bytes";
             self.losses.add(LossKind::BytesString, r, kept, no_text)?;
             return text_bytes(strings).map(|column| column.of("character"));
         }

@@ -98,7 +98,7 @@ impl To<'_> {
         let (counted, integer) = self.counted(body, seconds)?;
         let kept = self.kept && self.elements.is_none();
         if units != "secs" && !kept {
-            let count = counted.values.len() as u64;
+            let count = counted.values.len().max(1) as u64;
             self.losses
                 .add(LossKind::UnitsChanged, &units, "us", count)?;
         }

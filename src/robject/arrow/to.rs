@@ -300,13 +300,17 @@ impl To<'_> {
             .then(|| arena.rows(id))
             .flatten();
         let wanted = self.options.columns.as_ref().filter(|_| self.depth == 1);
-        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        let (mut fields, mut columns, mut unnamed) = (Vec::new(), Vec::new(), 0_u64);
         for (at, child) in children.iter().enumerate() {
             let name = names.get(at).cloned().flatten().unwrap_or_default();
             if wanted.is_some_and(|wanted| !wanted.contains(&name)) {
                 continue;
             }
             self.losses.enter_name(&name);
+            if name.contains('\0') {
+                return Err(self.cannot("a column whose name holds a zero byte"));
+            }
+            unnamed = unnamed.saturating_add(u64::from(matches!(names.get(at), None | Some(None))));
             let mut column = self.column(*child)?;
             let length = column.array.len();
             let whole = *rows.get_or_insert(length);
@@ -316,6 +320,13 @@ impl To<'_> {
             self.losses.leave();
             fields.push(column.field(&name, self.options.metadata));
             columns.push(column.array);
+        }
+        if self.elements.is_none() || unnamed == 0 {
+            let (r, kept) = ("a name that is NA or missing", "an empty one");
+            self.losses
+                .add_at("@names", LossKind::DuplicateNames, r, kept, unnamed)?;
+        } else {
+            self.note_element(LossKind::DuplicateNames, "names that are NA");
         }
         let (fields, rows) = (Fields::from(fields), rows.unwrap_or(0));
         let array = if columns.is_empty() {
@@ -429,18 +440,24 @@ impl To<'_> {
             LossKind::AttributeDropped
         };
         let name = escaped(name);
-        if let Some(elements) = &mut self.elements {
-            let known = elements
-                .iter_mut()
-                .find(|(k, n, _)| *k == kind && *n == name);
-            match known {
-                Some((_, _, count)) => *count = count.saturating_add(1),
-                None => elements.push((kind, name, 1)),
-            }
+        if self.elements.is_some() {
+            self.note_element(kind, &name);
             return Ok(());
         }
         let shown = self.object.at(value).summary();
         self.losses.add_at(&format!("@{name}"), kind, &shown, "", 1)
+    }
+
+    /// Counts what an element of a list lost.
+    fn note_element(&mut self, kind: LossKind, name: &str) {
+        let elements = self.elements.get_or_insert_default();
+        let known = elements
+            .iter_mut()
+            .find(|(k, n, _)| *k == kind && *n == name);
+        match known {
+            Some((_, _, count)) => *count = count.saturating_add(1),
+            None => elements.push((kind, name.to_string(), 1)),
+        }
     }
 
     /// What the rows of a data frame are told by, of the columns that are made.

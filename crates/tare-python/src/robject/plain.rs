@@ -34,6 +34,8 @@ struct Work<'a, 'py> {
     places: Vec<(usize, String)>,
     recoded: u64,
     no_text: u64,
+    /// Character vectors without strings: lists that do not say of what.
+    empty: u64,
 }
 
 /// A value as plain Python; `leaf` makes of a handle and a path what is not made here.
@@ -54,14 +56,22 @@ pub fn converted<'py>(
         places: vec![(0, String::new())],
         recoded: 0,
         no_text: 0,
+        empty: 0,
     };
     let value = work.run(object.id())?;
     let raised = |error| to_py(py, error);
+    let (r, kept) = ("character of no strings", "an empty list");
+    losses
+        .add(LossKind::TypeChanged, r, kept, work.empty)
+        .map_err(raised)?;
     let (r, kept) = ("latin1 or native", "str");
     losses
         .add(LossKind::EncodingChanged, r, kept, work.recoded)
         .map_err(raised)?;
-    let (r, kept) = ("string that is no text", "bytes");
+    let (r, kept) = (
+        "string that is no text, or unmarked and not UTF-8 (encoding= names it)",
+        "bytes",
+    );
     losses
         .add(LossKind::BytesString, r, kept, work.no_text)
         .map_err(raised)?;
@@ -202,6 +212,7 @@ impl<'py> Work<'_, 'py> {
 
     fn strings(&mut self, strings: &Strings) -> PyResult<Bound<'py, PyAny>> {
         let mut values = Vec::with_capacity(strings.len());
+        self.empty += u64::from(strings.is_empty());
         for text in strings.iter() {
             values.push(match self.recoder.decode(text) {
                 None => self.py.None().into_bound(self.py),
