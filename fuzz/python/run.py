@@ -34,6 +34,7 @@ TARGETS = (
     "compressed",
     "plan_parse",
     "plan_reader",
+    "r_files",
     "record_reader",
     "store_archive",
     "tagged_values",
