@@ -129,6 +129,7 @@ MIX = pa.table({
     "pair": pa.array([{"10": dt.timedelta(seconds=1), "b": b"x"}, None, {"10": None, "b": b""}],
                      pa.struct([("10", pa.duration("us")), ("b", pa.binary())])),
     "map": pa.array([[("k", dt.date(1970, 1, 1))], None, []], pa.map_(pa.string(), pa.date32())),
+    "numbered": pa.array([[(7, "a")], None, []], pa.map_(pa.int8(), pa.string())),
 })  # fmt: skip
 
 
@@ -168,7 +169,7 @@ def test_node_hands_back_decimals_of_negative_scale() -> None:
 def test_moments_in_rows_of_javascript_are_another_type(codec: str) -> None:
     """A Date for a day, and a whole number of the column's unit: as when they are weighed, nothing is lost."""
     whole = [cell and cell.replace(microsecond=123000) for cell in MIX["naive"].to_pylist()]
-    own = MIX.drop_columns(["map", "pair", "days", "naive", "utc"])
+    own = MIX.drop_columns(["map", "numbered", "pair", "days", "naive", "utc"])
     own = own.append_column("naive", pa.array(whole, pa.timestamp("us")))
     if codec.startswith(
         "json"

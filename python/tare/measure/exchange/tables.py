@@ -149,6 +149,8 @@ def _add_own(own: Any, tables: dict[str, Any], wanted: dict[str, dict[str, Any]]
         try:
             cells = cells_of(table)
         except (TareError, ValueError, ArithmeticError):  # what Python has no value for
+            if len(set(table.column_names)) < table.num_columns:
+                raise
             cells, untold = _columns_told(table)
             if not cells:
                 raise

@@ -14,30 +14,39 @@ export function handedBack(found) {
   const names = found.columns.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) fail("Unsupported", `two columns are named ${JSON.stringify(twice)}: a map holds one of them`, "decode");
-  return { $map: found.columns.map(({ name, type, data }) => [toTagged(name), data.map(cellOf(type))]) };
+  return { $map: found.columns.map(({ name, type, data }) => [toTagged(name), data.map(cellOf(type, keysOf(type).every(isText)))]) };
 }
+
+const TEXTS = new Set([5, 20, 24]); // Utf8, LargeUtf8, Utf8View
+const isText = (type) => TEXTS.has(type.typeId);
+const keysOf = (type) => [
+  ...(type.typeId === MAP ? [type.children[0].type.children[0].type] : []),
+  ...(type.children ?? []).flatMap((field) => keysOf(field.type)),
+];
 
 const given = (tag) => (cell) => (cell === null || cell === undefined ? null : tag(cell));
 
-// How a cell of a column is written; cells are those that cells.mjs makes.
-function cellOf(type) {
+// How a cell of a column is written; cells are those that cells.mjs makes. Maps are objects where the keys of all maps of
+// the column are texts, as Python has them, else lists of pairs.
+function cellOf(type, asObjects) {
   if (type.typeId === FLOAT) return given((cell) => ({ $f64: hexOf(cell) }));
   if (isDate(type)) return given(dateOf);
   if (isTimestamp(type)) return given((cell) => momentOf(cell, type));
   if (type.typeId === TIME) return given((cell) => timeOf(cell, type));
   if (type.typeId === DURATION) return given((cell) => durationOf(cell, type));
   if (isDecimal(type)) return given((cell) => decimalOf(cell, type.scale));
-  if (type.typeId === DICTIONARY) return cellOf(type.dictionary);
+  if (type.typeId === DICTIONARY) return cellOf(type.dictionary, asObjects);
   if (isList(type)) {
-    const one = cellOf(type.children[0].type);
+    const one = cellOf(type.children[0].type, asObjects);
     return given((cell) => cell.map(one));
   }
   if (type.typeId === STRUCT) {
-    const fields = type.children.map((field) => [field.name, cellOf(field.type)]);
+    const fields = type.children.map((field) => [field.name, cellOf(field.type, asObjects)]);
     return given((cell) => ({ $map: fields.map(([name, one]) => [toTagged(name), one(cell[name])]) }));
   }
   if (type.typeId === MAP) {
-    const [key, value] = type.children[0].type.children.map((field) => cellOf(field.type));
+    const [key, value] = type.children[0].type.children.map((field) => cellOf(field.type, asObjects));
+    if (asObjects) return given((cell) => ({ $map: cell.map((pair) => [key(pair[0]), value(pair[1])]) }));
     return given((cell) => cell.map((pair) => ({ $tuple: [key(pair[0]), value(pair[1])] })));
   }
   return toTagged;
