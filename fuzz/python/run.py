@@ -35,6 +35,7 @@ TARGETS = (
     "plan_parse",
     "plan_reader",
     "r_files",
+    "read_files",
     "record_reader",
     "store_archive",
     "tagged_values",
