@@ -136,7 +136,10 @@ def test_the_footer_says_what_streams_are_ranked_on():
     record["noise"] = {}
     said = markdown.render(derived(record))
     assert "other processes had the CPU 99 % of the time" in said
-    assert "never quiet (other processes had the CPU, processes waited for a CPU 99 % of the time): ranked on" in said
+    assert (
+        "never quiet (other processes had the CPU, processes waited for a CPU 99 % of the time): ranked on"
+        in said
+    )
 
 
 def grown(media, stalled):
