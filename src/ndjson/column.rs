@@ -117,7 +117,7 @@ impl Column {
                 count: column.whole,
             }),
             Self::List(column) => column.changes(of, path, found),
-            Self::Object(column) => column.changes(of, path, found),
+            Self::Object(column) => column.changes(Some((of, path)), found),
             _ => {}
         }
     }

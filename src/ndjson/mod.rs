@@ -135,7 +135,7 @@ impl Reader {
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         let mut found = Vec::new();
-        self.row.changes("", "", &mut found);
+        self.row.changes(None, &mut found);
         found
     }
 

@@ -150,14 +150,15 @@ impl Object {
         self.fields.get(place).map_or("", |field| field.name())
     }
 
-    /// What was not as its columns have it, below `path` in a column; those of the table have nothing above.
-    pub(super) fn changes(&self, of: &str, path: &str, found: &mut Vec<Change>) {
+    /// What was not as its columns have it; `above` are the column and the path in it that these are below, if they
+    /// are not those of the table.
+    pub(super) fn changes(&self, above: Option<(&str, &str)>, found: &mut Vec<Change>) {
         let columns = self.fields.iter().zip(&self.columns).zip(&self.missing);
         for ((field, column), &missing) in columns {
             let name = field.name();
-            let (of, path) = match path {
-                "" => (name.as_str(), name.clone()),
-                above => (of, format!("{above}.{name}")),
+            let (of, path) = match above {
+                None => (name.as_str(), name.clone()),
+                Some((of, path)) => (of, format!("{path}.{name}")),
             };
             if missing > 0 {
                 found.push(Change {

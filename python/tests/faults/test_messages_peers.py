@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from support.capabilities import need_module, unavailable
 from support.message_connections import paired, raw_peer
+from support.peaks import PEAK
 
 import tare
 from tare.messages import EndOfStream
@@ -140,10 +141,12 @@ def test_r02_reads_are_as_large_as_asked(tmp_path: Path) -> None:
 
 
 def test_r14_a_writer_feels_a_reader_that_does_not_read(tmp_path: Path) -> None:
-    code = """
-import resource, sys, tare
+    code = (
+        PEAK
+        + """
+import sys, tare
 conn = tare.connect(sys.argv[1], "raw")
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 sent = 0
 try:
     while sent < 2_000:
@@ -151,10 +154,11 @@ try:
         sent += 1
 except TimeoutError:
     pass
-print(sent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, flush=True)
+print(sent, peak() - before, flush=True)
 import os
 os._exit(0)
 """
+    )
     with tare.listen(f"unix:{tmp_path}/s", "raw", timeout=60) as server:  # noqa: SIM117 - read from the outside in
         with subprocess.Popen([sys.executable, "-c", code, server.url], stdout=subprocess.PIPE) as process:
             with server.accept() as conn:
@@ -184,21 +188,24 @@ def test_r14_a_reader_takes_in_no_more_than_it_may() -> None:
 
 
 def test_a_head_that_announces_much_costs_little() -> None:
-    code = """
-import resource, socket, tare
+    code = (
+        PEAK
+        + """
+import socket, tare
 mine, theirs = socket.socketpair()
 conn = tare.connect(f"fd:{theirs.detach()}", "raw", max_message=(1 << 31) - 1)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 mine.sendall(bytes.fromhex("e0ffffff7f") + b"abc")
 try:
     conn.receive(timeout=0.2)
 except TimeoutError:
     pass
 assert conn.partial_size == 3
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(peak() - before)
 import os
 os._exit(0)
 """
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 3 << 10  # KiB
 

@@ -88,6 +88,7 @@ def both(
     texts(), st.sampled_from([1, 20, 60, 200, 10_000]), st.sampled_from(["parquet", "arrow"]), st.booleans()
 )
 @example(b'{"a": 1.5}\n{"a": -0}\n', 1, "parquet", False)
+@example(b'{"": {"x": 0}}\n{"": {"x": 0, "y": ""}}\n', 1, "parquet", False)
 @example(b'{"a": 1.5}\n{"a": 1152921504606846976}\n', 1, "parquet", False)
 @example(b'{"a": 9007199254740994}\n{"a": 1.5}\n', 1, "parquet", False)
 @example(b'{"a": 1.5}\n{"a": true}\n', 1, "arrow", False)

@@ -9,7 +9,8 @@ import tracemalloc
 
 import pyarrow as pa
 import pytest
-from support.capabilities import need, need_codec
+from support.capabilities import need_codec, need_posix
+from support.peaks import PEAK
 
 import tare
 from tare import formats, kinds
@@ -89,17 +90,18 @@ def test_the_rows_of_a_table_are_never_all_of_python(monkeypatch, name):
 
 def test_lines_leave_no_holes_in_memory():
     """A kilobyte is what orjson asks for with each line: 200,000 of them at once took 0.9 GB."""
-    need(sys.platform == "linux", "peaks of memory are read as Linux counts them")
-    code = """
-import resource
+    need_posix()
+    code = (
+        PEAK
+        + """
 from tare.codec import Codec
 rows = [{"a": k} for k in range(200_000)]
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 codec = Codec.parse("ndjson:orjson")
 codec.encode(rows[:10])
 before = peak()
 codec.encode(rows)
 print((peak() - before) // 1024)
 """
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
     assert int(done.stdout) < 100
