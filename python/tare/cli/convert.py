@@ -209,7 +209,8 @@ def _report(done: Conversion, dst: str) -> None:
     click.echo(f"{printable(dst)}: {done.source} -> {done.to}{rows}  {sizes}{checked}", err=True)
     changes = [change for change in done.changes if not _is_width(change)]
     for change in changes[:_SHOWN]:
-        count = "" if change["count"] is None else f"  {change['count']:,} values"
+        number = change["count"]
+        count = "" if number is None else f", {number:,} value{'s' * (number != 1)}"
         what = _WHAT[change["verdict"]]
         said = f"  {printable(change['path'], 30)}: {change['from']} comes back as {change['to']}  ({what}{count})"
         click.echo(said, err=True)
