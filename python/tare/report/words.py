@@ -393,7 +393,7 @@ def _unquiet(noise: Mapping[str, Any]) -> str:
     >>> _unquiet({"quiet": False, "floor": 0.28, "contended_share": 0.0, "psi_some": 0.01})
     'never quiet (noise floor above 5 %): '
     >>> _unquiet({"quiet": False, "psi_some": 0.4, "stalled_share": 0.29})
-    'not quiet throughout (processes waited for a CPU above 5 % of the time in 29 % of the launches): '
+    'not quiet throughout (processes waited for a CPU above 5 % of the time in 29 % of the processes): '
     """
     from tare.measure.derive import QUIET_FLOOR, QUIET_PSI, STALLED
 
@@ -413,7 +413,7 @@ def _unquiet(noise: Mapping[str, Any]) -> str:
     if share is not None and share >= QUIET_PSI:
         head = head if reasons else "not quiet throughout"
         above = f"above {text.percent(STALLED)} of the time"
-        reasons.append(f"{waited} {above} in {text.percent(share)} of the launches")
+        reasons.append(f"{waited} {above} in {text.percent(share)} of the processes")
     elif stalled is not None and stalled >= QUIET_PSI:
         reasons.append(f"{waited} {text.percent(stalled)} of the time")
     return f"{head} ({', '.join(reasons)}): " if reasons else f"{head}: "

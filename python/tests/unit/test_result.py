@@ -19,7 +19,7 @@ from tare.errors import NotTrusted, RecordError, UsageError
 from tare.measure.records.journal import Journal
 from tare.measure.records.record import DERIVED_VERSION, encode_record, parse_record
 from tare.measure.result import Result, load
-from tare.report import answer, terminal
+from tare.report import answer, commands, terminal
 from tare.report.digest import digest
 from tare.report.html import render as render_html
 
@@ -234,7 +234,7 @@ def test_a_notebook_shows_the_verdict_and_the_table() -> None:
     assert "parquet:<wbr>pyarrow" in shown
     for part in answer.parts_of(digest(made))[:-1]:
         assert f"<span>{part}</span>" in shown
-    assert f"Do it: <code>{html.escape(answer.call(digest(made)))}</code>" in shown
+    assert f"Do it: <code>{html.escape(commands.call(digest(made)))}</code>" in shown
     assert "MiB in memory" not in shown
     assert 1 == shown.count("<table")
     assert "yaml" not in shown.partition("<table")[2]  # without a figure: the report has it

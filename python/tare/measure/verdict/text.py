@@ -31,6 +31,7 @@ __all__ = [
     "amount",
     "beside",
     "came_back",
+    "costing",
     "doubt",
     "duration",
     "failure",
@@ -59,6 +60,8 @@ CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
 
 # Below this, a difference is not worth a sentence.
 WORTH = 1.1
+# As many rivals are named, with what they cost.
+NAMED = 3
 # Endings of compressed files.
 SUFFIXES = {"zstd": ".zst", "gzip": ".gz", "lz4": ".lz4"}
 SAYS = {
@@ -341,17 +344,34 @@ def doubt(verdict: Mapping[str, Any]) -> str:
         return f"Can't tell whether it is the best: {'; '.join(why)}.{among}"
     if level != CLOSE:
         return ""
-    parts = [_rival(verdict, codec) for codec in verdict["rivals"][:2]]
+    parts = [_rival(verdict, codec) for codec in verdict["rivals"][:NAMED]]
     if not parts:
         return f"Close: probably the best, but {'; '.join(why) or 'the times vary by more than the codecs differ'}."
-    others = len(verdict["rivals"]) - 2
-    more = f" {others} other{'s are' if others > 1 else ' is'} as close." if others > 0 else ""
+    others = len(verdict["rivals"]) - NAMED
+    more = f" {others} more cost{'s' * (others == 1)} about as much." if others > 0 else ""
     chosen = f" {said}." if (said := verdict.get("preferred")) else ""
     return f"Close: {'; '.join(parts)}.{chosen}{more}{f' Also, {why[0]}.' if why else ''}"
 
 
 def _rival(verdict: Mapping[str, Any], codec: str) -> str:
     """A rival with its cost and what decides: how it differs."""
+    own, its = verdict["cost_s"][verdict["codec"]][0], verdict["cost_s"][codec][0]
+    varies = ", and the times vary by as much" if own and its / own > WORTH else ""
+    return f"{costing(verdict, codec)}{varies}"
+
+
+def costing(verdict: Mapping[str, Any], codec: str) -> str:
+    """Returns what a codec costs beside the recommended one, and how it differs.
+
+    Args:
+        verdict: The verdict, with ``cost_s``, ``figures`` and ``chosen``.
+        codec: Another codec that qualifies.
+
+    >>> figures = {"a": {"bytes": 1e6, "read_s": 0.1}, "b": {"bytes": 2e6, "read_s": 0.1}}
+    >>> found = {"codec": "a", "cost_s": {"a": [1.0], "b": [1.3]}, "figures": figures, "chosen": figures["a"]}
+    >>> costing(found | {"profile": "keep"}, "b")
+    'b costs 30 % more in all (2.0x larger)'
+    """
     own, its = verdict["cost_s"][verdict["codec"]][0], verdict["cost_s"][codec][0]
     more = its / own - 1 if own else 0.0
     spent = (
