@@ -47,7 +47,15 @@ _GROUPS = {
         "plan", "where", "share", "deep", "quick", "stop_s", "grow", "workers", "exchange", "progress", "seed",
     ),
 }  # fmt: skip
-_USES = ("keep", "cache", "archive", "exchange", "message", "random")
+# Each use, in words; `measure --help` lists them.
+_USES = {
+    "keep": "files you keep and come back to: small, and quick to read",
+    "cache": "written once, read often, here",
+    "archive": "kept for years, readable by others",
+    "exchange": "read by other people, in other languages",
+    "message": "sent once, read once",
+    "random": "parts of it are read, often",
+}
 
 
 def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> str | None:
@@ -57,10 +65,28 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
     return given[0] if given else None
 
 
+def _help_on_uses() -> str:
+    """What ``--help uses`` shows: each use with what it counts, and what it asks of a codec."""
+    from tare.measure.verdict.constraints import REQUIRES
+    from tare.measure.verdict.cost_model import PROFILES
+    from tare.measure.verdict.text import weights
+
+    lines = ["Uses, for --for:", ""]
+    for name, said in _USES.items():
+        needs = ", ".join(REQUIRES[condition] for condition in PROFILES[name].conditions)
+        told = [weights(PROFILES[name]), f"only codecs that {needs}" if needs else "any codec"]
+        lines += [f"  {name:<10}{said}", *(f"            {line}" for line in told)]
+    default = "message for documents below 64 KiB and for lines of JSON, keep for all else"
+    return "\n".join(
+        [*lines, "", f"Default: {default}.", "--link, --must and --allow-loss change what counts."]
+    )
+
+
 @click.command(
     "measure",
     cls=GroupedCommand,
     groups=_GROUPS,
+    topics={"uses": _help_on_uses},
     short_help="Weigh every format on your data and recommend one.",
 )
 @click.argument("data", nargs=-1, metavar="[DATA]", callback=_one_of)
@@ -68,8 +94,8 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
 @click.option(
     "--for",
     "profile",
-    type=click.Choice(_USES),
-    help="What the data is used for; see above.  [default: message for documents below 64 KiB and for lines, else keep]",
+    type=click.Choice(tuple(_USES)),
+    help="What the data is used for; see above, and --help uses.  [default: message for documents below 64 KiB and for lines, else keep]",
 )
 @click.option(
     "--codec",

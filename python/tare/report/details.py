@@ -328,6 +328,7 @@ def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:
     legend = _legend(found)
     lines += wrap(legend, width, "", "dim") if legend else []
     lines += wrap(words.noise_line(found), width, "", "dim")
+    lines += wrap(words.collector_line(found), width, "", "dim")
     if record_path:
         lines += [
             [

@@ -17,6 +17,7 @@ __all__ = [
     "RATIO",
     "STATUS",
     "VERDICTS",
+    "collector_line",
     "dataset_line",
     "flag_lines",
     "flips",
@@ -385,6 +386,16 @@ def noise_line(found: Digest) -> str:
     clock = _clock(found)
     parts.append(f"{_unquiet(noise)}{f'ranked on {clock}' if clock else 'nothing was ranked'}")
     return " \xb7 ".join(parts)
+
+
+def collector_line(found: Digest) -> str:
+    """That Python's garbage collector was off while calls were timed; empty where it was not, or is not known."""
+    cases = (row.case for grid in found.grids for row in grid.rows if row.timed)
+    levels = {str(mapping(case.get("labels")).get("gc") or "") for case in cases}
+    if found.imported or "off" not in levels:
+        return ""
+    but = ", but where gc is on" if "on" in levels else ""
+    return f"Python's garbage collector was off while calls were timed{but}"
 
 
 def _unquiet(noise: Mapping[str, Any]) -> str:

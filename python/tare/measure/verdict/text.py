@@ -49,6 +49,7 @@ __all__ = [
     "size",
     "spent",
     "unreached",
+    "weights",
 ]
 
 # Of a record that measured one of the two ways: reports put it beside the verdict.
@@ -386,19 +387,27 @@ def costing(verdict: Mapping[str, Any], codec: str) -> str:
 
 def reasons(verdict: Mapping[str, Any], choice: Choice, others: Sequence[Costed]) -> list[str]:
     """What the answer rests on, one line each."""
-    use, costs = choice.profile, verdict["cost_s"]
-    weigh = f"{use.says}: {_counts(use)}"
-    if use.rtt_s:
-        weigh += f", {use.rtt_s * 1e3:.3g} ms round trip"
-    if use.seconds_per_byte:
-        weigh += f", {use.seconds_per_byte * 1e9:.3g} s per GB saved"
-    lines = [weigh]
+    costs = verdict["cost_s"]
+    lines = [weights(choice.profile)]
     if others:
         ratio = costs[others[0].codec][0] / max(costs[verdict["codec"]][0], 1e-30)
         lines.append(f"next: `{others[0].codec}`, {ratio:.3g}x the cost")
     lines.append(came_back(choice.cases[verdict["codec"]], choice.source_format))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
     return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
+
+
+def weights(use: Profile) -> str:
+    """Returns what a use is, and what it counts.
+
+    >>> from tare.measure.verdict.cost_model import PROFILES
+    >>> weights(PROFILES["keep"])
+    'written once, read five times here: 1 write and 5 reads, 20 s per GB saved'
+    """
+    said = f"{use.says}: {_counts(use)}"
+    if use.rtt_s:
+        said += f", {use.rtt_s * 1e3:.3g} ms round trip"
+    return said + (f", {use.seconds_per_byte * 1e9:.3g} s per GB saved" if use.seconds_per_byte else "")
 
 
 def _counts(use: Profile) -> str:
