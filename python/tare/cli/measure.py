@@ -75,11 +75,11 @@ def _help_on_uses() -> str:
     for name, said in _USES.items():
         needs = ", ".join(REQUIRES[condition] for condition in PROFILES[name].conditions)
         told = [weights(PROFILES[name]), f"only codecs that {needs}" if needs else "any codec"]
-        lines += [f"  {name:<10}{said}", *(f"            {line}" for line in told)]
-    default = "message for documents below 64 KiB and for lines of JSON, keep for all else"
-    return "\n".join(
-        [*lines, "", f"Default: {default}.", "--link, --must and --allow-loss change what counts."]
-    )
+        lines.append(f"  {name:<10}{said}")
+        lines += [f"            {line}" for one in told for line in textwrap.wrap(one, 66)]
+    default = "Default: message for documents below 64 KiB and for lines of JSON, keep for all else."
+    more = f"{default} --link, --must and --allow-loss change what counts."
+    return "\n".join([*lines, "", *textwrap.wrap(more, 78)])
 
 
 @click.command(

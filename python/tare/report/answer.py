@@ -17,7 +17,7 @@ from tare.report.digest import Digest, items, mapping, number
 from tare.report.layout import Line, isolated, middle, pad, wrap
 from tare.report.measured import kept_by, mark_of, ranked
 
-__all__ = ["about", "answers", "cells", "lines_of", "parts_of", "signed"]
+__all__ = ["about", "answers", "cells", "lines_of", "parts_of", "routes_of", "signed"]
 
 # The user's own file, and its format written anew, differ by less than this share of the size without a word.
 _SAME_SIZE = 0.02
@@ -141,23 +141,35 @@ def _measured(found: Digest) -> str:
     return f"measured on {of} of the data; figures are of the whole"
 
 
-def _routes(found: Digest, width: int) -> list[Line]:
-    """What to use, what is fastest and what is smallest, and how sure that is."""
+def routes_of(found: Digest, width: int = _ROOMY) -> list[tuple[str, dict[str, Any]]]:
+    """Returns what to use, what is fastest and what is smallest, each once: its label and its figures.
+
+    Args:
+        found: The record, with a codec that is recommended.
+        width: Columns available, for the labels.
+    """
     verdict = found.verdict
     best, quick, small = (mapping(verdict.get(name)) for name in ("chosen", "fastest", "smallest"))
-    names = titles_of(str(one["codec"]) for one in (best, quick, small) if one)
     message = verdict.get("profile") == "message"
     parts = number(best.get("part_s")) is not None
     fast = "Fastest" if width < _ROOMY or message or parts else "Fastest to read"
     shown = [("Use", best)]
     if len(ranked(found)) < 2:
-        quick = small = best  # the only one is neither the fastest nor the smallest
-    elif quick.get("codec") == small.get("codec") != best["codec"]:
+        return shown  # the only one is neither the fastest nor the smallest
+    if quick.get("codec") == small.get("codec") != best["codec"]:
         shown.append(("Fastest and smallest" if width >= _ROOMY else "Both", quick))
     elif quick.get("codec") != best["codec"]:
         shown.append((fast, quick))
     if small.get("codec") not in (best["codec"], quick.get("codec")):
         shown.append(("Smallest", small))
+    return shown
+
+
+def _routes(found: Digest, width: int) -> list[Line]:
+    """What to use, what is fastest and what is smallest, and how sure that is."""
+    shown = routes_of(found, width)
+    best = shown[0][1]
+    names = titles_of(str(one["codec"]) for _, one in shown)
     label = max(text.width_of(name) for name, _ in shown)
     name = max(text.width_of(names[str(one["codec"])]) for _, one in shown)
     rows = [cells(found, one) for _, one in shown]

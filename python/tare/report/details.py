@@ -46,6 +46,7 @@ def _head(found: Digest, width: int) -> list[Line]:
         lines[0] = [(name, "bold"), (gap + rest, "")]
     for said in (
         words.partial_line(found),
+        words.part_line(found),
         "interrupted: what was finished is shown" if found.record.get("interrupted") else "",
         _imported(found),
     ):

@@ -29,6 +29,7 @@ __all__ = [
     "losses",
     "noise_line",
     "p_best",
+    "part_line",
     "partial_line",
     "predicted",
     "provisional_line",
@@ -106,6 +107,15 @@ def partial_line(found: Digest) -> str:
     )
     how = f" ({text.visible(rule, 30)})" if rule else ""
     return f"measured on {text.percent(share)} of the data{how}: the full size is predicted"
+
+
+def part_line(found: Digest) -> str:
+    """Whose sizes and times the tables show, where only a part of the data was measured; empty when it was all."""
+    if found.partial is None:
+        return ""
+    told = any(row.predicted_ns for grid in found.grids for row in grid.rows if row.timed)
+    whole = "; a column 'full size' predicts one write and one read of all of it" if told else ""
+    return f"in the tables sizes and times are of the part that was measured, {text.percent(found.partial)}{whole}"
 
 
 def p_best(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import re
 import shlex
@@ -16,7 +17,7 @@ from tare.cli.convert import command as convert
 from tare.codec import Codec
 from tare.codec.titles import title_of
 from tare.measure.derive import derive
-from tare.report import answer, bars, terminal, text
+from tare.report import answer, bars, markdown, terminal, text
 from tare.report.digest import digest
 from tare.report.html import render as render_html
 
@@ -337,3 +338,52 @@ def test_bars_are_as_long_as_their_share(share, width):
     drawn = bars.bar(share, width)
     assert 1 <= len(drawn) <= width
     assert len(drawn) == pytest.approx(share * width, abs=1.0)
+
+
+def test_markdown_has_the_words_of_the_terminal(records):
+    """The same shape, figures, gain, doubt and command; the tables below have ids and intervals."""
+    for name in ("table", "zips", "part", "noisy", "one", "messages"):
+        shown = " ".join(re.sub(r"\\(?=[\[\]*_`#|<>{}])", "", markdown.render(records[name])).split())
+        found = digest(records[name])
+        for part in answer.parts_of(found):
+            assert part in shown, (name, part)
+        assert answer.signed(answer.about(found)) in shown
+        doubt = answer.signed(" ".join(str(found.verdict.get("doubt") or "").replace("`", "").split()))
+        assert doubt in shown, (name, doubt)
+        for label, one in answer.routes_of(found):
+            assert re.search(rf"{label}:? \*\*{re.escape(title_of(one['codec']))}\*\*", shown), (name, label)
+            assert answer.signed(answer.cells(found, one)[0]) in shown
+        command = re.search(r"Do it: +(.*)", terminal.render(records[name]))[1]
+        assert f"Do it: `{command}`" in shown, name
+    ours = made("document", OURS)
+    ours["dataset"] |= {"name": "own.yaml", "source_format": "yaml", "bytes_disk": 10**6}
+    ours["settings"] = {"profile": "keep"}
+    ours["derived"] = derive(ours)
+    assert (
+        "Or: `tare convert own.yaml own.json --codec json:orjson`, for other tools: JSON"
+        in markdown.render(ours)
+    )
+
+
+def test_tables_of_a_part_say_so(records):
+    """Above them the sizes of the whole stand."""
+    said = "sizes and times are of the part that was measured, 5.5 %"
+    for shown in (terminal.render(records["part"], verbose=True, width=80), markdown.render(records["part"])):
+        assert said in " ".join(shown.split())
+    for shown in (terminal.render(records["zips"], verbose=True, width=80), markdown.render(records["zips"])):
+        assert "the part that was measured" not in " ".join(shown.split())
+
+
+def test_that_the_garbage_collector_was_off_is_said_where_details_are(records):
+    """In the footnotes of all figures and on the page; not in the answer, nor where it ran or is not known."""
+    said = "Python's garbage collector was off while calls were timed"
+    record = records["zips"]
+    assert said not in terminal.render(record)
+    assert said in " ".join(terminal.render(record, verbose=True).split())
+    assert said in markdown.render(record)
+    assert said in html.unescape(render_html(record))
+    for level in ("on", None):
+        changed = copy.deepcopy(record)
+        for case in changed["cases"]:
+            case["labels"]["gc"] = level
+        assert "garbage collector" not in " ".join(terminal.render(changed, verbose=True).split())
