@@ -401,15 +401,15 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     if found.verdict.get("messages"):
         shell = ""  # a file of them all would be one value, and no message
     lines = [_labelled("Do it", shell)] if shell else []
-    other, why = for_others(found, path)
-    if other:
-        lines += [_labelled("Or", other), *wrap(why, width, " " * 12, "dim")]
     if reading := read_call(found, path) if shell.startswith("tare ") else "":
         lines.append(_labelled("Read it", reading))
     if python and (not shell or found.verdict.get("profile") == "message"):
         lines.append(_labelled("Python", python))
         lines += [] if shell else [_labelled("Read it", back_call(found))]
         lines += wrap(other_kind(found), width, " " * 12, "dim") if not shell else []
+    other, why = for_others(found, path)
+    if other:
+        lines += [_labelled("Or", other), *wrap(signed(why), width, " " * 12, "dim")]
     total = len(mapping(found.record.get("codecs"))) or len(found.codecs)
     hints = ["Details: -v", "Report: --html report.html"]
     if not every and total > 1:

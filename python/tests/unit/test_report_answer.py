@@ -190,8 +190,9 @@ def test_what_tare_alone_reads_has_a_second_command_for_other_tools():
     lines = terminal.render(record, width=80).splitlines()
     place = next(i for i, line in enumerate(lines) if line.startswith("  Do it:"))
     assert "--codec blit:tare" in lines[place]
-    assert lines[place + 1] == "  Or:       tare convert own.yaml own.json --codec json:orjson"
-    said = " ".join(" ".join(lines[place + 2 :]).split())
+    assert lines[place + 1].startswith("  Read it:  ")  # of the first
+    assert lines[place + 2] == "  Or:       tare convert own.yaml own.json --codec json:orjson"
+    said = " ".join(" ".join(lines[place + 3 :]).split())
     assert re.match(r"for other tools: JSON \(orjson\) costs \d+ % more in all \(.*slower to read\)", said)
     assert "Only Tare reads blit." in " ".join(" ".join(lines).split())
     for use in ("archive", "cache", "message"):  # of an archive others read what is named

@@ -259,17 +259,14 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     # A file of all messages would be one value, and no message.
     if done.startswith("tare convert") and not found.verdict.get("messages"):
         out += _code(done, "Command that converts the file")
-        other, why = for_others(found, path)
-        out += (
-            f"<p>{esc(_plain(answer.signed(why)), 300)}:</p>{_code(other, 'Command for other tools')}"
-            if other
-            else ""
-        )
     own = name if found.verdict.get("profile") != "message" else ""
     out += _code(
         runnable(route, kind, runs_code=runs_code, path=own, encoding=encoding_of(found)),
         "Python code that runs the route",
     )
+    other, why = for_others(found, path)
+    if other:
+        out += f"<p>{esc(_plain(answer.signed(why)), 300)}:</p>{_code(other, 'What other tools read')}"
     receiver, sender = connected(route, runs_code=runs_code)
     if receiver:
         both = (
