@@ -82,20 +82,30 @@ def _answer(found: Digest) -> list[str]:
         lines.append(
             f"{label}{':' * bool(lines)} **{_md(names[codec])}** ({_code(codec)}): {_md(answer.signed(figures), 300)}."
         )
-    said, more = words.headline(found), [_md(answer.signed(answer.about(found)), 900)]
-    more += [_md(words.provisional_line(found, said), 600), _md(words.idle_line(said), 600)]
-    more += [_md(said["transfer"], 400), _md(words.link_line(found), 300)]
+    gained = _md(answer.signed(answer.about(found)), 900)
     others = [f"- {line}" for line in lines[1:]]
     others += [f"- {_md(answer.signed(change), 200)}" for change in words.flips(found)]
     doubt = text.one_line(found.verdict.get("doubt") or "", 900).replace("`", "")
-    parts = [" ".join(filter(None, [lines[0], *more])), _md(answer.signed(doubt), 900), "\n".join(others)]
+    parts = [" ".join(filter(None, [lines[0], gained])), _md(answer.signed(doubt), 900), "\n".join(others)]
     # A file of many messages would be one value, and no message.
     done = ("" if found.verdict.get("messages") else command(found)) or call(found)
     other, why = for_others(found)
-    parts.append(f"Do it: {_code(done, 500)}")
+    parts.append(f"Do it: {_done(done)}")
     if other:
-        parts.append(f"Or: {_code(other, 500)}, {_md(answer.signed(why), 300)}")
-    return parts
+        parts.append(f"Or: {_done(other)}, {_md(answer.signed(why), 300)}")
+    said = words.headline(found)
+    more = (
+        words.provisional_line(found, said),
+        words.idle_line(said),
+        said["transfer"],
+        words.link_line(found),
+    )
+    return [*parts, " ".join(_md(line, 600) for line in more if line)]
+
+
+def _done(line: str) -> str:
+    """A command or call as code; words, such as to keep the file, as they are."""
+    return _code(line, 500) if line.startswith("tare") else _md(line)
 
 
 def _verdict(found: Digest) -> list[str]:
