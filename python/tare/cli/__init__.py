@@ -177,8 +177,8 @@ def _message(error: BaseException) -> str:
 
         name = os.fsdecode(error.filename)
         refused = name.startswith("s3://") and isinstance(error, PermissionError)
-        said = f"{printable(name, 400)}: {error.strerror[:1].lower()}{error.strerror[1:]}"
-        return f"{said}. {_ACCESS}" if refused else said
+        words = f"{printable(name, 400)}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+        return f"{words}. {_ACCESS}" if refused else words
     said = error.log_tail.strip().splitlines() if isinstance(error, WorkerError) else []
     return f"{error}: {said[-1][:200]}" if said else str(error)
 
@@ -237,8 +237,7 @@ def _run(argv: list[str] | None) -> int:
         click.echo("tare: interrupted", err=True)
         return 130
     except click.ClickException as error:
-        from tare.cli.suggestions import suggest
+        from tare.cli.suggestions import with_suggestion
 
-        suggest(error)
-        error.show()
+        with_suggestion(error).show()
         return error.exit_code

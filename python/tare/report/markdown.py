@@ -75,7 +75,7 @@ def _answer(found: Digest) -> list[str]:
     """What the terminal answers, in the same words: what to use, how sure that is, what else there is, what to do."""
     routes = answer.routes_of(found)
     names = titles_of(str(one["codec"]) for _, one in routes)
-    lines = []
+    lines: list[str] = []
     for label, one in routes:
         codec = str(one["codec"])
         figures = ", ".join(filter(None, (*answer.cells(found, one), kept_by(found, codec))))
