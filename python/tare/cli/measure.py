@@ -19,6 +19,7 @@ from tare.cli.grouping import GroupedCommand
 from tare.cli.outcome import any_failed, unmeasured
 from tare.cli.saved_records import name_of_record, records_folder
 from tare.cli.types import Seconds
+from tare.cli.uses import USES, help_on_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,15 +48,6 @@ _GROUPS = {
         "plan", "where", "share", "deep", "quick", "stop_s", "grow", "workers", "exchange", "progress", "seed",
     ),
 }  # fmt: skip
-# Each use, in words; `measure --help` lists them.
-_USES = {
-    "keep": "files you keep and come back to: small, and quick to read",
-    "cache": "written once, read often, here",
-    "archive": "kept for years, readable by others",
-    "exchange": "read by other people, in other languages",
-    "message": "sent once, read once",
-    "random": "parts of it are read, often",
-}
 
 
 def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> str | None:
@@ -65,28 +57,11 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
     return given[0] if given else None
 
 
-def _help_on_uses() -> str:
-    """What ``--help uses`` shows: each use with what it counts, and what it asks of a codec."""
-    from tare.measure.verdict.constraints import REQUIRES
-    from tare.measure.verdict.cost_model import PROFILES
-    from tare.measure.verdict.text import weights
-
-    lines = ["Uses, for --for:", ""]
-    for name, said in _USES.items():
-        needs = ", ".join(REQUIRES[condition] for condition in PROFILES[name].conditions)
-        told = [weights(PROFILES[name]), f"only codecs that {needs}" if needs else "any codec"]
-        lines.append(f"  {name:<10}{said}")
-        lines += [f"            {line}" for one in told for line in textwrap.wrap(one, 66)]
-    default = "Default: message for documents below 64 KiB and for lines of JSON, keep for all else."
-    more = f"{default} --link, --must and --allow-loss change what counts."
-    return "\n".join([*lines, "", *textwrap.wrap(more, 78)])
-
-
 @click.command(
     "measure",
     cls=GroupedCommand,
     groups=_GROUPS,
-    topics={"uses": _help_on_uses},
+    topics={"uses": help_on_uses},
     short_help="Weigh every format on your data and recommend one.",
 )
 @click.argument("data", nargs=-1, metavar="[DATA]", callback=_one_of)
@@ -94,7 +69,7 @@ def _help_on_uses() -> str:
 @click.option(
     "--for",
     "profile",
-    type=click.Choice(tuple(_USES)),
+    type=click.Choice(tuple(USES)),
     help="What the data is used for; see above, and --help uses.  [default: message for documents below 64 KiB and for lines, else keep]",
 )
 @click.option(
