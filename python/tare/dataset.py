@@ -314,7 +314,7 @@ def _of(source: Source, loaded: Loaded) -> Dataset:
 
 
 def _object(x: Any, name: str | None) -> Dataset:
-    kind = kinds.memory_kind(x)
+    kind, given = kinds.memory_kind(x), type(x).__name__
     known = type(x).__module__.partition(".")[0]
     if known == "numpy" and getattr(getattr(x, "dtype", None), "names", None):
         x, kind = {field: x[field] for field in x.dtype.names}, "numpy"
@@ -333,7 +333,7 @@ def _object(x: Any, name: str | None) -> Dataset:
     else:
         objects.check(x)
         kind = "python"
-    return Dataset(x, name=name or f"{type(x).__name__}", source_kind=kind)
+    return Dataset(x, name=name or given, source_kind=kind)
 
 
 def _built_in(text: str, name: str | None) -> Dataset | None:

@@ -21,14 +21,14 @@ from tare.codec.refusals import mapped
 from tare.codec.route_ids import KEYS, MEDIA, checked_setting, split_route
 from tare.errors import DecodeError, EncodeError, Limit, Malformed, NotTrusted, Truncated, UsageError
 
-__all__ = ["MEDIA", "Route"]
+__all__ = ["MEDIA", "RECEIVE_BYTES", "Route"]
 
 # Deliveries that are messages: how they cut the wire, and the least bytes of one.
 _MESSAGES: Mapping[str, tuple[str, int]] = {"framed": ("frame", 5), "wrapped": ("wrap", 1)}
 _CONTAINERS = ("zstd", "lz4", "gzip")  # what a frame flagged as compressed may hold
 _LONGEST = 1 << 62
 _STEP_BYTES = 1 << 20
-_RECEIVE_BYTES = 1 << 30
+RECEIVE_BYTES = 1 << 30
 
 
 class Route:
@@ -208,7 +208,7 @@ class Route:
             conn.flush()
         return sent
 
-    def receive(self, conn: Any, *, trust: bool = False, max_bytes: int = _RECEIVE_BYTES) -> Any:
+    def receive(self, conn: Any, *, trust: bool = False, max_bytes: int = RECEIVE_BYTES) -> Any:
         """Receive one value that the same route sent.
 
         Args:

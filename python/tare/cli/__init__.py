@@ -62,6 +62,11 @@ _PIPE_CLOSED = 141  # as a shell reports SIGPIPE: what the others found must not
 _LESS_MEMORY = (
     "End other programs, take a part of the data (e.g. --columns A,B), or use a machine with more memory."
 )
+# What to do where an object store refuses access: the variables that it is reached by.
+_ACCESS = (
+    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key that may read it (with AWS_SESSION_TOKEN if it is a "
+    "temporary one), AWS_REGION to the bucket's region, or AWS_SKIP_SIGNATURE=true if the bucket is public."
+)
 _USAGE = (UsageError, PlanError, RecordError, NotComparable)
 
 
@@ -170,9 +175,10 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         from tare.datasets.source import printable
 
-        return (
-            f"{printable(os.fsdecode(error.filename), 400)}: {error.strerror[:1].lower()}{error.strerror[1:]}"
-        )
+        name = os.fsdecode(error.filename)
+        refused = name.startswith("s3://") and isinstance(error, PermissionError)
+        words = f"{printable(name, 400)}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+        return f"{words}. {_ACCESS}" if refused else words
     said = error.log_tail.strip().splitlines() if isinstance(error, WorkerError) else []
     return f"{error}: {said[-1][:200]}" if said else str(error)
 
@@ -231,5 +237,7 @@ def _run(argv: list[str] | None) -> int:
         click.echo("tare: interrupted", err=True)
         return 130
     except click.ClickException as error:
-        error.show()
+        from tare.cli.suggestions import with_suggestion
+
+        with_suggestion(error).show()
         return error.exit_code

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -18,12 +20,32 @@ class GroupedCommand(click.Command):
     Args:
         groups: Names of parameters by the title of their group, in the order in which help shows them;
             ``help`` is `--help`.
+        topics: What ``--help TOPIC`` shows, by topic: functions that return the text.
         **more: As `click.Command` takes them.
     """
 
-    def __init__(self, *args: Any, groups: Mapping[str, Sequence[str]], **more: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        groups: Mapping[str, Sequence[str]],
+        topics: Mapping[str, Callable[[], str]] | None = None,
+        **more: Any,
+    ) -> None:
         super().__init__(*args, **more)
         self.groups = groups
+        self.topics = topics or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the topic that follows `--help`; refuse one that does not exist and is no file."""
+        for option, word in pairwise(args):
+            if not self.topics or option not in ctx.help_option_names or word.startswith("-"):
+                continue
+            if word in self.topics:
+                click.echo(self.topics[word]())
+                ctx.exit()
+            if not os.path.exists(word):
+                raise click.UsageError(f"no help topic {word!r}: expected {' or '.join(self.topics)}", ctx)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group as a section of its own."""

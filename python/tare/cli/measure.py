@@ -19,6 +19,7 @@ from tare.cli.grouping import GroupedCommand
 from tare.cli.outcome import any_failed, unmeasured
 from tare.cli.saved_records import name_of_record, records_folder
 from tare.cli.types import Seconds
+from tare.cli.uses import USES, help_on_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,6 @@ _GROUPS = {
         "plan", "where", "share", "deep", "quick", "stop_s", "grow", "workers", "exchange", "progress", "seed",
     ),
 }  # fmt: skip
-_USES = ("keep", "cache", "archive", "exchange", "message", "random")
 
 
 def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> str | None:
@@ -61,6 +61,7 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
     "measure",
     cls=GroupedCommand,
     groups=_GROUPS,
+    topics={"uses": help_on_uses},
     short_help="Weigh every format on your data and recommend one.",
 )
 @click.argument("data", nargs=-1, metavar="[DATA]", callback=_one_of)
@@ -68,8 +69,8 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
 @click.option(
     "--for",
     "profile",
-    type=click.Choice(_USES),
-    help="What the data is used for; see above.  [default: message for documents below 64 KiB and for lines, else keep]",
+    type=click.Choice(tuple(USES)),
+    help="What the data is used for; see above, and --help uses.  [default: message for documents below 64 KiB and for lines, else keep]",
 )
 @click.option(
     "--codec",

@@ -32,7 +32,9 @@ Parameters of ``tare.measure(data, *, ...)``:
 It returns a `Result`:
     result.best: The recommended route; ``str`` gives its id, ``result.best.confidence`` says how sure that is.
     result.recommend("archive"): The recommendation for another use of the same figures.
-    result.table(), result.to_pandas(): A row for each codec: sizes in bytes, times in nanoseconds.
+    result.table(), result.to_pandas(), result.to_polars(): A row for each measured codec: sizes in bytes, times in
+        nanoseconds; with ``all=True`` also what failed or was not measured. ``pyarrow.table(result)`` reads it too.
+    result.best.write(df, "x"), result.best.read("x"): What was measured: a DataFrame in, a DataFrame out.
     result.html("report.html"): The report as a page.
     result.save("run.tare.json"): The record; `load` reads it again.
 
@@ -52,6 +54,7 @@ other, `Plan` reads and names plans.
 #     cases           one cell of the grid, named by its labels
 #     derive          figures and verdicts of a record, in one block: ``derived``
 #     result          a record as an object: ``Result``
+#     result_rows     its measured codecs as rows
 #     calling         the package as a function: ``tare.measure(data)``
 #     one_file        what is not one file, and what to do instead
 #

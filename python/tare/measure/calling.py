@@ -175,7 +175,7 @@ def _use(text: str) -> str:
     from tare.measure.verdict.cost_model import PROFILES
 
     if text not in PROFILES:
-        raise _invalid("use", text, ", ".join(PROFILES))
+        raise _invalid("use", text, ", ".join(PROFILES) + _near(text, set(PROFILES)))
     return text
 
 

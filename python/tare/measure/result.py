@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tare.codec.route_ids import codec_part
 from tare.codec.titles import title_of
 from tare.errors import MissingLibrary, UsageError
-from tare.measure.cases import case_key
+from tare.kinds import convert, memory_kind
 from tare.measure.records.record import DERIVED_VERSION, MAX_BYTES, parse_record, write_record
-from tare.route import Route
+from tare.measure.result_rows import COLUMNS, arrow_table, rows_of
+from tare.route import RECEIVE_BYTES, Route
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 __all__ = ["Best", "Recommendation", "Result", "load"]
 
-_UNRANKED = ("unproven", "refused", "error", "timeout", "killed", "n/a", "pending")
+# Kinds of table that data is given in, and that reading then ends in.
+_KINDS = ("arrow", "pandas", "polars")
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Recommendation:
         excluded: Who was left out, each with ``codec, reason``.
         executes_code: Whether reading the route's format runs code that the bytes name.
         detail: Everything, as the record holds it.
+        kind: Kind of table that the data was given in and that reading ended in: ``arrow``, ``pandas``, ``polars``;
+            empty for files and documents.
     """
 
     profile: str
@@ -55,6 +61,7 @@ class Recommendation:
     excluded: tuple[Mapping[str, Any], ...] = ()
     executes_code: bool = False
     detail: Mapping[str, Any] | None = None
+    kind: str = ""
 
     @property
     def route(self) -> Best:
@@ -65,35 +72,55 @@ class Recommendation:
         """
         if not self.route_id:
             raise UsageError(self.sentence or f"no route qualifies for {self.profile}")
-        return Best(self.route_id, recommendation=self)
+        return Best(self.route_id, recommendation=self, kind=self.kind)
 
 
 class Best(Route):
     """A recommended route, and how sure the recommendation is.
 
+    A table of pandas, polars or Arrow that was measured as it was given comes back as what it was: `decode`, `read`
+    and `receive` end in that kind, which was part of what was measured. Of a file they end in the codec's own kind.
+
     Args:
         text: Route id.
         recommendation: What recommends it.
+        kind: Kind of table that reading ends in: ``arrow``, ``pandas`` or ``polars``; the codec's own by default.
 
     >>> best = Best("arrow:pyarrow@file", recommendation=Recommendation("cache", detail={"confidence": "clear"}))
     >>> str(best), str(best.codec), best.confidence
     ('arrow:pyarrow@file', 'arrow:pyarrow', 'clear')
     """
 
-    __slots__ = ("recommendation",)
+    __slots__ = ("kind", "recommendation")
 
+    kind: str
     recommendation: Recommendation
 
-    def __init__(self, text: str, *, recommendation: Recommendation) -> None:
+    def __init__(self, text: str, *, recommendation: Recommendation, kind: str = "") -> None:
         super().__init__(text)
         object.__setattr__(self, "recommendation", recommendation)
+        object.__setattr__(self, "kind", kind if kind in _KINDS else "")
 
     def __repr__(self) -> str:
         found = self.recommendation
         return f"Best({str(self)!r}, use={found.profile!r}, confidence={self.confidence!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Best, recommendation=self.recommendation), (str(self),)
+        return partial(Best, recommendation=self.recommendation, kind=self.kind), (str(self),)
+
+    def decode(
+        self, data: bytes | bytearray | memoryview, *, trust: bool = False, max_bytes: int | None = None
+    ) -> Any:
+        """Decode bytes to the kind that was measured; see `Route.decode`."""
+        return self._as_given(super().decode(data, trust=trust, max_bytes=max_bytes))
+
+    def receive(self, conn: Any, *, trust: bool = False, max_bytes: int = RECEIVE_BYTES) -> Any:
+        """Receive one value in the kind that was measured; see `Route.receive`."""
+        return self._as_given(super().receive(conn, trust=trust, max_bytes=max_bytes))
+
+    def _as_given(self, value: Any) -> Any:
+        """A table in the kind that it was given in; anything else as it is."""
+        return convert(value, self.kind) if self.kind and memory_kind(value) != "python" else value
 
     @property
     def confidence(self) -> str:
@@ -119,7 +146,7 @@ class Result:
         found = self.recommend().detail or {}
         for_what = f" for {found['profile']}" if found.get("profile") else ""
         best = title_of(str(found["codec"])) if found.get("codec") else "no recommendation"
-        measured = len({row["codec"] for row in self.table() if row["total_ns"] is not None})
+        measured = len({row["codec"] for row in self.table()})
         return f"<Result of {name!r}{for_what}: {best}; {measured} codecs measured>"
 
     def __str__(self) -> str:
@@ -155,8 +182,8 @@ class Result:
         write_atomic(path, page)
         return Path(path)
 
-    def to_pandas(self, *, medium: str | None = None) -> pd.DataFrame:
-        """The rows of `table` as a data frame.
+    def to_pandas(self, *, medium: str | None = None, all: bool = False) -> pd.DataFrame:
+        """Returns the rows of `table` as a data frame of pandas.
 
         Raises:
             MissingLibrary: pandas is not installed.
@@ -165,7 +192,34 @@ class Result:
             import pandas as pd
         except ImportError as error:
             raise MissingLibrary("a data frame needs pandas. Install it with: pip install pandas") from error
-        return pd.DataFrame(self.table(medium=medium))
+        return pd.DataFrame(self.table(medium=medium, all=all), columns=list(COLUMNS))
+
+    def to_polars(self, *, medium: str | None = None, all: bool = False) -> pl.DataFrame:
+        """Returns the rows of `table` as a data frame of polars.
+
+        Raises:
+            MissingLibrary: polars or pyarrow is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingLibrary("a data frame needs polars. Install it with: pip install polars") from error
+        frame = pl.from_arrow(self.to_arrow(medium=medium, all=all))
+        assert isinstance(frame, pl.DataFrame)  # of a table, never a series
+        return frame
+
+    def to_arrow(self, *, medium: str | None = None, all: bool = False) -> pa.Table:
+        """Returns the rows of `table` as a `pyarrow.Table`.
+
+        Raises:
+            MissingLibrary: pyarrow is not installed.
+        """
+        return arrow_table(self.table(medium=medium, all=all))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows of `table` for whatever reads Arrow: ``polars.DataFrame(result)``, ``pyarrow.table(result)``."""
+        stream: object = self.to_arrow().__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
+        return stream
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | BinaryIO) -> Result:
@@ -336,28 +390,31 @@ class Result:
             found = derived["profiles"][name]
         return self._recommendation(found)
 
-    def table(self, *, medium: str | None = None) -> list[dict[str, Any]]:
-        """One row for each combination of levels, at its largest measured size, fastest total first, failures last.
+    def table(self, *, medium: str | None = None, all: bool = False) -> list[dict[str, Any]]:
+        """The measured codecs, a row each, the least total time first; of a plan a row for each combination of levels.
+
+        Sizes and times are of the data as it was measured: of a part where only a part was, and of one call for all
+        of it. Those of the whole, and of one message, stand in ``recommend().detail["figures"]``.
 
         Args:
             medium: Only this medium; None for all.
+            all: Whether there are rows of the codecs that were not measured, or failed, too; they come last.
 
         Returns:
-            Rows with ``name`` for people, ``codec, medium, size, status, reason, bytes, write_ns, read_ns, total_ns,
-            ratio, ratio_lo, ratio_hi, letters, peak_bytes, kept``; what was not measured is None.
+            Rows with these values, None where there is none:
+
+            ``name``, ``codec``: for people, and the id.
+            ``medium``, ``delivery``, ``size``: where the bytes went, how, and the share of the loaded data, as a text.
+            ``key``, ``stage``: the case in the record.
+            ``status``, ``reason``: ``ok`` or ``lossy``; of what was not measured what happened, and why.
+            ``bytes``: encoded size in bytes.
+            ``write_ns``, ``read_ns``, ``total_ns``: of one write, one read, and both, in nanoseconds.
+            ``ratio``, ``ratio_lo``, ``ratio_hi``: the total as a multiple of the base's, with its interval.
+            ``letters``: codecs that share one cannot be told apart by their total.
+            ``peak_bytes``: most memory that writing or reading took, in bytes, where it was measured.
+            ``kept``: what came back, e.g. ``all`` or ``1 silent``.
         """
-        figures = self.derived.get("cases") or {}
-        shown = [
-            case
-            for case in self.cases
-            if not case["labels"].get("twin")
-            and case["labels"].get("codec") != "copy"
-            and medium in (None, case["labels"].get("medium", "memory"))
-        ]
-        rows = [_row(case, figures.get(case["key"]) or {}) for case in _one_each(shown)]
-        return sorted(
-            rows, key=lambda row: (row["status"] in _UNRANKED, row["total_ns"] is None, row["total_ns"] or 0)
-        )
+        return rows_of(self.cases, self.derived.get("cases") or {}, medium=medium, every=all)
 
     def growth(self) -> list[dict[str, Any]]:
         """Exponent, prediction and points of each curve: one row per codec, medium and operation."""
@@ -387,7 +444,14 @@ class Result:
             excluded=tuple(found.get("excluded") or ()),
             executes_code=bool(flags.get("executes_code")),
             detail=dict(found),
+            kind=self._kind(found),
         )
+
+    def _kind(self, found: Mapping[str, Any]) -> str:
+        """The kind of table in which the recommended case began and ended; empty if it was the codec's own."""
+        kinds = (case["labels"].get("kind") for case in self.cases if case["key"] == found.get("key"))
+        kind = str(next(kinds, None) or "")
+        return kind if kind in _KINDS else ""
 
     def _route_id(self, found: Mapping[str, Any]) -> str:
         """The recommended route with the threads, framing and sync that its case was measured with."""
@@ -415,57 +479,3 @@ def _is_journal(data: bytes) -> bool:
     from tare.measure.records.journal import is_journal
 
     return is_journal(data[:200])
-
-
-def _row(case: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
-    operations = figures.get("ops") or {}
-    # Where a plan times one operation only, that one is what a user waits for.
-    total = figures.get("total") or (next(iter(operations.values())) if len(operations) == 1 else None) or {}
-    labels = case["labels"]
-
-    def time_of(*names: str) -> float | None:
-        return next((operations[name].get("t_ns") for name in names if operations.get(name)), None)
-
-    shown = case["status"] not in _UNRANKED
-    return {
-        "name": title_of(labels.get("codec", "")),
-        "codec": labels.get("codec", ""),
-        "medium": labels.get("medium", "memory"),
-        "delivery": labels.get("delivery", "whole"),
-        "size": labels.get("size", "1"),
-        "key": case["key"],
-        "stage": case.get("stage"),
-        "status": case["status"],
-        "reason": case.get("reason") or "",
-        "bytes": case.get("bytes"),
-        "write_ns": time_of("write", "encode", "send"),
-        "read_ns": time_of("read", "decode", "receive") if shown else None,
-        "total_ns": total.get("t_ns") if shown else None,
-        "ratio": total.get("ratio") if shown else None,
-        "ratio_lo": total.get("ratio_lo") if shown else None,
-        "ratio_hi": total.get("ratio_hi") if shown else None,
-        "letters": total.get("letters") or "",
-        "peak_bytes": figures.get("peak_bytes"),
-        "kept": figures.get("kept") or "",
-    }
-
-
-def _one_each(cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """One case for each combination: as weighed, else at the largest size, else as screened."""
-    worth = {"weigh": 2, "growth": 1}
-    best: dict[str, tuple[tuple[int, float], Mapping[str, Any]]] = {}
-    for case in cases:
-        labels = case["labels"]
-        place = case_key({name: level for name, level in labels.items() if name != "size"})
-        rank = (worth.get(case.get("stage") or "", 0), _share(labels.get("size", "1")))
-        if place not in best or rank > best[place][0]:
-            best[place] = (rank, case)
-    weighed = {case["labels"].get("codec") for rank, case in best.values() if rank[0] > 0}
-    return [case for rank, case in best.values() if rank[0] > 0 or case["labels"].get("codec") not in weighed]
-
-
-def _share(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Mapping
-from itertools import pairwise
-from pathlib import PurePath
 from typing import Any
 
-from tare.codec.codec import Codec
 from tare.codec.titles import titles_of
-from tare.errors import MissingLibrary, UsageError
 from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.negligible import line_change, no_matter
 from tare.report import bars, text
 from tare.report.bars import Bar
-from tare.report.digest import TIMED, Digest, items, mapping, number
+from tare.report.commands import back_call, call, command, for_others, other_kind, read_call
+from tare.report.digest import Digest, items, mapping, number
 from tare.report.layout import Line, isolated, middle, pad, wrap
+from tare.report.measured import kept_by, mark_of, ranked
 
-__all__ = [
-    "answers",
-    "call",
-    "cells",
-    "command",
-    "encoding_of",
-    "kept_by",
-    "lines_of",
-    "mark_of",
-    "parts_of",
-    "ranked",
-    "signed",
-]
+__all__ = ["about", "answers", "cells", "lines_of", "parts_of", "routes_of", "signed"]
 
 # The user's own file, and its format written anew, differ by less than this share of the size without a word.
 _SAME_SIZE = 0.02
-# The name of data that came through a pipe.
-STANDARD_INPUT = "standard input"
 # As many codecs are drawn unless all are asked for.
 _ROWS = 8
-_NAME, _LEAST_NAME = 34, 20
+# A name that stands before an id, at most.
+_NAME = 34
 _RATIO = re.compile(r"(?<=\d)x(?= |$)")
 _MICRO = re.compile(r"(?<=[\d,]) us\b")
 # From so many columns on, labels are said in full.
@@ -158,30 +141,37 @@ def _measured(found: Digest) -> str:
     return f"measured on {of} of the data; figures are of the whole"
 
 
-def _routes(found: Digest, width: int) -> list[Line]:
-    """What to use, what is fastest and what is smallest, and how sure that is."""
+def routes_of(found: Digest, width: int = _ROOMY) -> list[tuple[str, dict[str, Any]]]:
+    """Returns what to use, what is fastest and what is smallest, each once: its label and its figures.
+
+    Args:
+        found: The record, with a codec that is recommended.
+        width: Columns available, for the labels.
+    """
     verdict = found.verdict
     best, quick, small = (mapping(verdict.get(name)) for name in ("chosen", "fastest", "smallest"))
-    names = titles_of(str(one["codec"]) for one in (best, quick, small) if one)
     message = verdict.get("profile") == "message"
     parts = number(best.get("part_s")) is not None
     fast = "Fastest" if width < _ROOMY or message or parts else "Fastest to read"
     shown = [("Use", best)]
-    also: list[str] = []
     if len(ranked(found)) < 2:
-        quick = small = best  # the only one is neither the fastest nor the smallest
-    elif quick.get("codec") == best["codec"]:
-        also.append("the fastest" if message else f"the fastest to read{' a part' * parts}")
-    elif quick.get("codec") == small.get("codec"):
+        return shown  # the only one is neither the fastest nor the smallest
+    if quick.get("codec") == small.get("codec") != best["codec"]:
         shown.append(("Fastest and smallest" if width >= _ROOMY else "Both", quick))
-    else:
+    elif quick.get("codec") != best["codec"]:
         shown.append((fast, quick))
-    if small.get("codec") == best["codec"]:
-        also += ["the smallest"] * (len(ranked(found)) > 1)
-    elif quick.get("codec") != small.get("codec"):
+    if small.get("codec") not in (best["codec"], quick.get("codec")):
         shown.append(("Smallest", small))
+    return shown
+
+
+def _routes(found: Digest, width: int) -> list[Line]:
+    """What to use, what is fastest and what is smallest, and how sure that is."""
+    shown = routes_of(found, width)
+    best = shown[0][1]
+    names = titles_of(str(one["codec"]) for _, one in shown)
     label = max(text.width_of(name) for name, _ in shown)
-    name = min(_NAME, max(text.width_of(names[str(one["codec"])]) for _, one in shown))
+    name = max(text.width_of(names[str(one["codec"])]) for _, one in shown)
     rows = [cells(found, one) for _, one in shown]
     widths = [max(text.width_of(row[i]) for row in rows) for i in range(3)]
     figures = [
@@ -192,11 +182,11 @@ def _routes(found: Digest, width: int) -> list[Line]:
     ]
     room = width - 8 - label - max(map(text.width_of, figures))
     # On a narrow terminal the figures have a line of their own.
-    below = room < max(min(name, _LEAST_NAME), min(name, text.width_of(names[str(best["codec"])])))
-    name = min(name, width - 5 - label if below else room)
+    below = room < name
+    name = min(name, width - 5 - label)
     lines: list[Line] = []
     for place, ((said, one), row) in enumerate(zip(shown, figures, strict=True)):
-        title = middle(text.visible(names[str(one["codec"])], 80), name)
+        title = middle(text.visible(names[str(one["codec"])], 200), name)
         line: Line = [(f"  {pad(said, label)}   ", "bold" if place == 0 else "")]
         line.append((title if below else pad(title, name), "bold green" if place == 0 else ""))
         if below:
@@ -209,7 +199,7 @@ def _routes(found: Digest, width: int) -> list[Line]:
             line.append((f"   {kept}", "red" if "changes" in kept else ""))
         lines.append(line)
         if place == 0:
-            lines += _about(found, width, also, "" if fits else kept)
+            lines += _about(found, width, "" if fits else kept)
             lines.append([])
         elif kept != kept_by(found, str(best["codec"])) and not fits:
             lines += wrap(kept, width, "      ", "dim")
@@ -228,8 +218,13 @@ def cells(found: Digest, one: dict[str, Any]) -> tuple[str, str, str]:
     return verdict_text.amount(number(one.get("bytes")) or 0.0), told[0], told[1]
 
 
-def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
-    """What is gained by the recommended codec, and how sure it is."""
+def about(found: Digest, kept: str = "") -> str:
+    """Returns what is gained by the recommended codec, and what else there is to know of it, in sentences.
+
+    Args:
+        found: The record, with a verdict.
+        kept: What the codec keeps, where that is not said elsewhere.
+    """
     verdict, said = found.verdict, []
     if beside := str(verdict.get("beside") or ""):
         said.append(beside)
@@ -241,37 +236,43 @@ def _about(found: Digest, width: int, also: list[str], kept: str) -> list[Line]:
         str(verdict.get("codec")), str(mapping(verdict.get("source")).get("format") or "")
     ):
         said.append(change)
-    if also:
+    if also := _also(found):
         some = " of those measured" * _is_partial(found)
         said.append(f"it is also {' and '.join(also)}{some}")
     if ours := str(verdict.get("only_ours") or ""):
-        said.append(ours)
+        # What others read has a line of its own where there is a command for it.
+        said.append(ours.partition(";")[0] if for_others(found)[0] else ours)
     if column := str(verdict.get("part") or ""):
         said.append(f"a part is the column {text.visible(column, 40)}")
     if small := no_matter(verdict):
         said.append(small)
     if verdict.get("executes_code"):
         said.append("bytes from others can run code when read: only read your own")
-    lines = wrap(" ".join(f"{one[:1].upper()}{one[1:]}." for one in said), width, "      ")
-    doubt = text.one_line(verdict.get("doubt") or "", 600).replace("`", "")
+    return " ".join(f"{one[:1].upper()}{one[1:]}." for one in said)
+
+
+def _about(found: Digest, width: int, kept: str) -> list[Line]:
+    """What is gained by the recommended codec, and how sure it is."""
+    lines = wrap(about(found, kept), width, "      ")
+    doubt = text.one_line(found.verdict.get("doubt") or "", 900).replace("`", "")
     return lines + wrap(isolated(doubt), width, "      ", "yellow")
+
+
+def _also(found: Digest) -> list[str]:
+    """What else the recommended codec is, where others were measured: the fastest, the smallest."""
+    verdict = found.verdict
+    if len(ranked(found)) < 2:
+        return []
+    quick, small = (mapping(verdict.get(name)) for name in ("fastest", "smallest"))
+    parts = mapping(verdict.get("chosen")).get("part_s") is not None
+    fast = "the fastest" if verdict.get("profile") == "message" else f"the fastest to read{' a part' * parts}"
+    named = ((quick, fast), (small, "the smallest"))
+    return [said for one, said in named if one.get("codec") == verdict.get("codec")]
 
 
 def _is_partial(found: Digest) -> bool:
     """Whether codecs were not reached that may be better in one way or the other."""
     return any(one.get("reason") == NOT_REACHED for one in items(found.verdict.get("excluded")))
-
-
-def kept_by(found: Digest, codec: str) -> str:
-    """What a codec keeps of the data, in words."""
-    row = next((row for grid in found.grids for row in grid.rows if row.codec == codec and row.timed), None)
-    return (
-        ""
-        if row is None
-        else text.one_line(
-            verdict_text.came_back(row.case, str(found.dataset.get("source_format") or "")), 200
-        )
-    )
 
 
 def _signed(lines: list[Line]) -> list[Line]:
@@ -286,24 +287,6 @@ def signed(said: str) -> str:
     True
     """
     return _MICRO.sub(" \xb5s", _RATIO.sub("\xd7", said))
-
-
-def ranked(found: Digest) -> list[str]:
-    """The measured codecs: the recommended one, then by cost, those that qualify first."""
-    figures, costs = mapping(found.verdict.get("figures")), mapping(found.verdict.get("cost_s"))
-    timed = {row.codec for grid in found.grids for row in grid.rows if row.status in TIMED}
-
-    best = found.verdict.get("codec")
-
-    def order(codec: str) -> tuple[bool, bool, float]:
-        cost = items(costs.get(codec))
-        return (
-            codec != best,
-            not cost,
-            (number(cost[0]) if cost else number(figures[codec].get("read_s"))) or 0.0,
-        )
-
-    return sorted((codec for codec in figures if codec in timed), key=order)
 
 
 def _drawn(found: Digest, *, every: bool) -> list[str]:
@@ -357,14 +340,6 @@ def _written_anew(found: Digest, codecs: list[str], names: Mapping[str, str], wi
     return wrap(said, width, "  ", "dim")
 
 
-def mark_of(found: Digest, codec: str, reason: str) -> str:
-    """What speaks against a codec: what it changes, or why it was left out."""
-    kept = kept_by(found, codec)
-    if kept.startswith("changes"):
-        return kept
-    return text.one_line(reason, 120) if reason else ""
-
-
 def _unit(values: list[float | None], scales: tuple[tuple[str, float], ...]) -> tuple[str, float]:
     """The unit that suits most of the figures."""
     known = sorted(value for value in values if value)
@@ -412,9 +387,9 @@ def _others(found: Digest, width: int) -> list[Line]:
     for reason, codecs in shared.items():
         lines += wrap(f"{reason[:1].upper()}{reason[1:]}:", width, "  ")
         for codec in codecs:
-            name, id = middle(text.visible(names[codec], 80), wide), text.visible(codec, 200)
-            if wide + 7 + text.width_of(id) > width:  # an id is typed as it stands
-                lines += [[(f"    {name}", "dim")], [(f"        {id}", "dim")]]
+            name, id = text.visible(names[codec], 200), text.visible(codec, 200)
+            if text.width_of(name) > wide or wide + 7 + text.width_of(id) > width:  # both stay whole
+                lines += [*wrap(name, width, "    ", "dim"), [(f"        {id}", "dim")]]
             else:
                 lines.append([(f"    {pad(name, wide)}   {id}", "dim")])
     return lines
@@ -425,11 +400,16 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     shell, python = command(found, path), call(found)
     if found.verdict.get("messages"):
         shell = ""  # a file of them all would be one value, and no message
-    lines: list[Line] = [[("  Do it:    ", "bold"), (isolated(shell), "")]] if shell else []
+    lines = [_labelled("Do it", shell)] if shell else []
     if reading := read_call(found, path) if shell.startswith("tare ") else "":
-        lines += [[("  Read it:  ", "bold"), (isolated(reading), "")]]
+        lines.append(_labelled("Read it", reading))
     if python and (not shell or found.verdict.get("profile") == "message"):
-        lines += [[("  Python:   ", "bold"), (isolated(python), "")]]
+        lines.append(_labelled("Python", python))
+        lines += [] if shell else [_labelled("Read it", back_call(found))]
+        lines += wrap(other_kind(found), width, " " * 12, "dim") if not shell else []
+    other, why = for_others(found, path)
+    if other:
+        lines += [_labelled("Or", other), *wrap(signed(why), width, " " * 12, "dim")]
     total = len(mapping(found.record.get("codecs"))) or len(found.codecs)
     hints = ["Details: -v", "Report: --html report.html"]
     if not every and total > 1:
@@ -440,79 +420,6 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     return [*lines, *([[(f"  {hint}", "dim")] for hint in ([shown] if len(shown) + 2 <= width else hints)])]
 
 
-def command(found: Digest, path: str = "") -> str:
-    """The line of the shell that does what was recommended; empty for a value that is in no file.
-
-    Args:
-        found: The record.
-        path: The user's own file; the name of the data by default.
-    """
-    verdict = found.verdict
-    codec, have = str(verdict.get("codec") or ""), mapping(verdict.get("source"))
-    format = str(have.get("format") or "")
-    if not codec or not format:
-        return ""
-    message = verdict.get("profile") == "message"
-    same = have.get("codec") == codec
-    if same and len(ranked(found)) < 2:
-        return ""  # nothing else was measured
-    if same or (not message and str(verdict.get("beside") or "").startswith("the ")):
-        return "" if message else "keep the file as it is"
-    name = path or text.visible(found.dataset.get("name") or "data", 200)
-    words = ["tare", "convert", name, verdict_text.file_name(codec, PurePath(name).name)]
-    words += ["--codec", codec]
-    piped = name in (STANDARD_INPUT, "-")
-    if piped:
-        words[2:4] = ["-", verdict_text.file_name(codec, "data")]
-        words += ["--from", format]
-    if encoding := encoding_of(found):
-        words += ["--encoding", encoding]
-    if kept_by(found, codec).startswith("changes"):
-        words.append("--allow-loss")
-    return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
-
-
-def encoding_of(found: Digest) -> str:
-    """The encoding that the command was told to read the file in; empty if it was told none."""
-    try:
-        words = shlex.split(str(found.record.get("command") or ""))
-    except ValueError:
-        return ""
-    given = [after for word, after in pairwise(words) if word == "--encoding"]
-    given += [word.partition("=")[2] for word in words if word.startswith("--encoding=")]
-    return text.visible(given[-1], 40) if given else ""
-
-
-def read_call(found: Digest, path: str = "") -> str:
-    """The call of Python that reads the file that `command` writes, as it was measured.
-
-    Args:
-        found: The record.
-        path: The user's own file; the name of the data by default.
-    """
-    codec = str(found.verdict.get("codec") or "")
-    name = path or text.visible(found.dataset.get("name") or "data", 200)
-    stem = "data" if name in (STANDARD_INPUT, "-") else PurePath(name).name
-    file = verdict_text.file_name(codec, stem)
-    trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
-    return f"tare.read({json.dumps(file, ensure_ascii=False)}, codec={json.dumps(codec)}{trust})"
-
-
-def _is_checked(codec: str) -> bool:
-    """Whether bytes that are not trusted are read once more before, which was not measured."""
-    try:
-        return Codec.parse(codec).library.check is not None
-    except (UsageError, MissingLibrary):
-        return False
-
-
-def call(found: Digest) -> str:
-    """The call of Python that does what was recommended with a value; empty where nothing was."""
-    codec = str(found.verdict.get("codec") or "")
-    if not codec:
-        return ""
-    if found.dataset.get("kind") == "table" and found.verdict.get("profile") != "message":
-        stem = text.visible(found.dataset.get("name") or "data", 60)
-        name = verdict_text.file_name(codec, stem if stem.isidentifier() else "data")
-        return f'tare.write(value, "{name}", codec="{codec}")'
-    return f'tare.encode(value, "{codec}")'
+def _labelled(label: str, line: str) -> Line:
+    """A line to be copied, behind what it is for."""
+    return [(f"  {label + ':':<10}", "bold"), (isolated(line), "")]

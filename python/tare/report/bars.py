@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tare.report import text
 from tare.report.layout import Line, cut, middle, pad, wrap
 
-__all__ = ["Bar", "bar", "lines_of"]
+__all__ = ["BROKEN", "Bar", "bar", "lines_of", "longest"]
 
-# Columns of a bar, and of a name, at least and at most.
+# Columns of a bar, at least and at most; of a name there are as many as it has, and on a narrow terminal these.
 _NARROW, _WIDE = 8, 24
 _NAME = 30
 _GAP = 3
+# A bar more than so many times as long as that of the best quarter is cut, so that those of the best can be told
+# apart; the scale is then at least so many times the best quarter's.
+_FAR, _ROOM = 10, 3
+BROKEN = ">"
+"""What stands at the end of a bar that is cut."""
 _EIGHTHS = "\u258f\u258e\u258d\u258c\u258b\u258a\u2589"
 _FULL = "\u2588"
 
@@ -46,6 +51,26 @@ def bar(share: float, width: int) -> str:
     return _FULL * full + (_EIGHTHS[rest - 1] if rest else "")
 
 
+def longest(values: Iterable[float | None], leader: float | None = None) -> float:
+    """Returns the figure that a whole bar stands for: the largest, but for those that would leave no bar to the best.
+
+    Args:
+        values: The figures.
+        leader: The figure of the codec that leads, which is never cut.
+
+    >>> longest([1.0, 2.0, 3.0]), longest([1.0, 1.1, 40.0]), longest([1.0, 90.0]), longest([4.0, 4.4, 30.0, 31.0, 900.0])
+    (3.0, 3.3000000000000003, 90.0, 31.0)
+    """
+    known = sorted(value for value in values if value)
+    if not known:
+        return 0.0
+    near = known[min(max(1, len(known) // 4), len(known) - 1)]
+    far = max(_FAR * near, leader or 0.0)
+    if known[-1] <= far:
+        return known[-1]
+    return max(_ROOM * near, *(value for value in known if value <= far))
+
+
 def lines_of(
     heads: Sequence[str], rows: Sequence[Bar], width: int, labels: Sequence[Sequence[str]]
 ) -> list[Line]:
@@ -59,13 +84,13 @@ def lines_of(
     """
     if not rows:
         return []
-    name = min(_NAME, max(text.width_of(row.name) for row in rows))
     figure = max(text.width_of(label) for row in labels for label in row)
-    room = (width - 2 - name - len(heads) * (_GAP + figure + 1)) // len(heads)
-    if room < _NARROW and name > 20:
-        name, room = 20, room + (name - 20) // len(heads)
-    long = max(4, min(_WIDE, room))
-    most = [max((row.values[i] or 0.0 for row in rows), default=0.0) for i in range(len(heads))]
+    widest = max(text.width_of(row.name) for row in rows)
+    # Names are whole where the bars have room beside them.
+    most = width - 2 - len(heads) * (_GAP + _NARROW + 1 + figure)
+    name = widest if widest <= max(most, _NAME) else min(widest, max(most, 20))
+    long = max(4, min(_WIDE, (width - 2 - name) // len(heads) - _GAP - figure - 1))
+    scales = [longest((row.values[i] for row in rows), rows[0].values[i]) for i in range(len(heads))]
     column = long + 1 + figure
     lines: list[Line] = [
         [("  " + " " * name, ""), *((" " * _GAP + pad(cut(head, column), column), "dim") for head in heads)]
@@ -74,16 +99,27 @@ def lines_of(
     below: list[Line] = []
     for row, told in zip(rows, labels, strict=True):
         line: Line = [("  ", ""), (pad(middle(row.name, name), name), row.style)]
-        for value, label, top in zip(row.values, told, most, strict=True):
-            drawn = bar(value / top, long) if value and top else ""
+        for i, (value, label, scale) in enumerate(zip(row.values, told, scales, strict=True)):
+            drawn = _drawn(value, scale, long, cuts=any((one.values[i] or 0.0) > scale for one in rows))
             line += [
                 (" " * _GAP, ""),
                 (drawn, "cyan" if not row.mark else "dim"),
                 (pad(f" {label}", column - text.width_of(drawn)), ""),
             ]
-        if row.mark and left >= min(24, text.width_of(row.mark)):
-            line.append((f"  {cut(row.mark, left)}", "red"))
+        if row.mark and left >= text.width_of(row.mark):
+            line.append((f"  {row.mark}", "red"))
         elif row.mark:
             below += wrap(f"{row.name} {row.mark}", width, "  ", "red")
         lines.append(line)
+    if any((row.values[i] or 0.0) > scale for i, scale in enumerate(scales) for row in rows):
+        below += wrap(f"a bar that ends in {BROKEN} is longer than the scale", width, "  ", "dim")
     return lines + below
+
+
+def _drawn(value: float | None, scale: float, long: int, *, cuts: bool) -> str:
+    """A bar; of a scale that others exceed, the last two columns are for those."""
+    if not value or not scale:
+        return ""
+    if value > scale:
+        return _FULL * (long - 1) + BROKEN
+    return bar(value / scale, long - 2 if cuts else long)

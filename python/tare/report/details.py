@@ -46,6 +46,7 @@ def _head(found: Digest, width: int) -> list[Line]:
         lines[0] = [(name, "bold"), (gap + rest, "")]
     for said in (
         words.partial_line(found),
+        words.part_line(found),
         "interrupted: what was finished is shown" if found.record.get("interrupted") else "",
         _imported(found),
     ):
@@ -328,6 +329,7 @@ def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:
     legend = _legend(found)
     lines += wrap(legend, width, "", "dim") if legend else []
     lines += wrap(words.noise_line(found), width, "", "dim")
+    lines += wrap(words.collector_line(found), width, "", "dim")
     if record_path:
         lines += [
             [

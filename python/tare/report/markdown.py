@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tare.report import exchanging, text, words
+from tare.codec.titles import titles_of
+from tare.report import answer, exchanging, text, words
+from tare.report.commands import call, command, for_others
 from tare.report.digest import Digest, Grid, Row, Times, digest
+from tare.report.measured import kept_by
 from tare.report.precision import seldom
 from tare.report.rendering import rendering
 
@@ -22,9 +25,15 @@ def render(result: Any, *, profile: str | None = None) -> str:
         profile: Profile that names the verdict and orders the rows; the record's headline by default.
     """
     found = digest(result, profile=profile)
-    parts = [f"# {_md(found.dataset.get('name') or 'data')}", _md(words.dataset_line(found), 300)]
-    parts += [f"**{_md(said)}**" for said in (words.partial_line(found), _origin(found)) if said]
-    parts += _verdict(found)
+    answered = answer.answers(found)
+    parts = [f"# {_md(found.dataset.get('name') or 'data')}"]
+    if answered:
+        parts.append(_md(" \xb7 ".join(answer.parts_of(found)), 300))
+    else:
+        parts.append(_md(words.dataset_line(found), 300))
+    told = (words.part_line(found) if answered else words.partial_line(found), _origin(found))
+    parts += _answer(found) if answered and found.verdict.get("codec") else _verdict(found)
+    parts[2:2] = [f"**{_md(said, 300)}**" for said in told if said]
     for grid in found.grids:
         if len(found.grids) > 1:
             parts.append(f"## {_md(grid.title)}")
@@ -35,6 +44,8 @@ def render(result: Any, *, profile: str | None = None) -> str:
     parts.append(
         f"{_md(words.noise_line(found), 300)}" + (f". Base: {_code(found.base)}." if found.base else ".")
     )
+    collector = words.collector_line(found) if answered else ""
+    parts.append(f"{_md(collector)}." if collector else "")
     mark = words.size_mark(row for grid in found.grids for row in grid.rows)
     parts.append(f"{_md(mark)}." if mark else "")
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -58,6 +69,43 @@ def _code(value: Any, limit: int = 120) -> str:
 def _origin(found: Digest) -> str:
     said = f"figures of {found.imported}, imported, not measured here" if found.imported else ""
     return said or ("interrupted: what was finished is shown" if found.record.get("interrupted") else "")
+
+
+def _answer(found: Digest) -> list[str]:
+    """What the terminal answers, in the same words: what to use, how sure that is, what else there is, what to do."""
+    routes = answer.routes_of(found)
+    names = titles_of(str(one["codec"]) for _, one in routes)
+    lines: list[str] = []
+    for label, one in routes:
+        codec = str(one["codec"])
+        figures = ", ".join(filter(None, (*answer.cells(found, one), kept_by(found, codec))))
+        lines.append(
+            f"{label}{':' * bool(lines)} **{_md(names[codec])}** ({_code(codec)}): {_md(answer.signed(figures), 300)}."
+        )
+    gained = _md(answer.signed(answer.about(found)), 900)
+    others = [f"- {line}" for line in lines[1:]]
+    others += [f"- {_md(answer.signed(change), 200)}" for change in words.flips(found)]
+    doubt = text.one_line(found.verdict.get("doubt") or "", 900).replace("`", "")
+    parts = [" ".join(filter(None, [lines[0], gained])), _md(answer.signed(doubt), 900), "\n".join(others)]
+    # A file of many messages would be one value, and no message.
+    done = ("" if found.verdict.get("messages") else command(found)) or call(found)
+    other, why = for_others(found)
+    parts.append(f"Do it: {_done(done)}")
+    if other:
+        parts.append(f"Or: {_done(other)}, {_md(answer.signed(why), 300)}")
+    said = words.headline(found)
+    more = (
+        words.provisional_line(found, said),
+        words.idle_line(said),
+        said["transfer"],
+        words.link_line(found),
+    )
+    return [*parts, " ".join(_md(line, 600) for line in more if line)]
+
+
+def _done(line: str) -> str:
+    """A command or call as code; words, such as to keep the file, as they are."""
+    return _code(line, 500) if line.startswith("tare") else _md(line)
 
 
 def _verdict(found: Digest) -> list[str]:

@@ -17,6 +17,7 @@ __all__ = [
     "RATIO",
     "STATUS",
     "VERDICTS",
+    "collector_line",
     "dataset_line",
     "flag_lines",
     "flips",
@@ -28,6 +29,7 @@ __all__ = [
     "losses",
     "noise_line",
     "p_best",
+    "part_line",
     "partial_line",
     "predicted",
     "provisional_line",
@@ -105,6 +107,15 @@ def partial_line(found: Digest) -> str:
     )
     how = f" ({text.visible(rule, 30)})" if rule else ""
     return f"measured on {text.percent(share)} of the data{how}: the full size is predicted"
+
+
+def part_line(found: Digest) -> str:
+    """Whose sizes and times the tables show, where only a part of the data was measured; empty when it was all."""
+    if found.partial is None:
+        return ""
+    told = any(row.predicted_ns for grid in found.grids for row in grid.rows if row.timed)
+    whole = "; a column 'full size' predicts one write and one read of all of it" if told else ""
+    return f"in the tables sizes and times are of the part that was measured, {text.percent(found.partial)}{whole}"
 
 
 def p_best(value: Any) -> str:
@@ -387,13 +398,23 @@ def noise_line(found: Digest) -> str:
     return " \xb7 ".join(parts)
 
 
+def collector_line(found: Digest) -> str:
+    """That Python's garbage collector was off while calls were timed; empty where it was not, or is not known."""
+    cases = (row.case for grid in found.grids for row in grid.rows if row.timed)
+    levels = {str(mapping(case.get("labels")).get("gc") or "") for case in cases}
+    if found.imported or "off" not in levels:
+        return ""
+    but = ", but where gc is on" if "on" in levels else ""
+    return f"Python's garbage collector was off while calls were timed{but}"
+
+
 def _unquiet(noise: Mapping[str, Any]) -> str:
     """That the machine was not quiet, and what says so: contention is but one of several.
 
     >>> _unquiet({"quiet": False, "floor": 0.28, "contended_share": 0.0, "psi_some": 0.01})
     'never quiet (noise floor above 5 %): '
     >>> _unquiet({"quiet": False, "psi_some": 0.4, "stalled_share": 0.29})
-    'not quiet throughout (processes waited for a CPU above 5 % of the time in 29 % of the launches): '
+    'not quiet throughout (processes waited for a CPU above 5 % of the time in 29 % of the processes): '
     """
     from tare.measure.derive import QUIET_FLOOR, QUIET_PSI, STALLED
 
@@ -413,7 +434,7 @@ def _unquiet(noise: Mapping[str, Any]) -> str:
     if share is not None and share >= QUIET_PSI:
         head = head if reasons else "not quiet throughout"
         above = f"above {text.percent(STALLED)} of the time"
-        reasons.append(f"{waited} {above} in {text.percent(share)} of the launches")
+        reasons.append(f"{waited} {above} in {text.percent(share)} of the processes")
     elif stalled is not None and stalled >= QUIET_PSI:
         reasons.append(f"{waited} {text.percent(stalled)} of the time")
     return f"{head} ({', '.join(reasons)}): " if reasons else f"{head}: "

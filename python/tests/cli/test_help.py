@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import click
 import pytest
 from support.commands import invoke
 
-from tare.cli import COMMANDS, GROUPS, tare
+from tare.cli import COMMANDS, GROUPS, _message, tare
 from tare.cli.grouping import GroupedCommand
+from tare.measure.verdict.cost_model import PROFILES
+from tare.measure.verdict.text import weights
 
 
 def sections(text: str) -> dict[str, list[str]]:
@@ -57,6 +60,52 @@ def test_what_has_no_group_is_shown_all_the_same() -> None:
     )
     shown = sections(command.get_help(click.Context(command)))
     assert {"First": ["--b TEXT"], "Other options": ["--a TEXT", "--help"]} == shown
+
+
+def test_uses_are_a_topic_of_help(tmp_path: Path) -> None:
+    """Each use with what it counts and asks for; a topic that does not exist is an error, a file is none."""
+    shown = invoke("measure", "--help", "uses", cwd=tmp_path).stdout
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    for name, use in PROFILES.items():
+        part = shown[shown.index(f"\n  {name} ") :].split("\n  " + " " * 10)
+        said = " ".join(" ".join(part[1:]).split())
+        assert said.startswith(f"{weights(use)} "), (name, said)
+        assert ("any codec" in said[: len(weights(use)) + 12]) is not bool(use.conditions)
+    wrong = invoke("measure", "--help", "usse", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "no help topic 'usse': expected uses" in wrong.stderr
+    (tmp_path / "x.csv").write_bytes(b"a\n1\n")
+    assert "Usage: tare measure" in invoke("measure", "--help", "x.csv", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "suggested"),
+    [
+        (("--for", "archiv"), "'random'. Did you mean archive?\n"),
+        (("--for", "zzz"), "'random'.\n"),
+        (("--fro", "keep"), "No such option '--fro'. Did you mean '--for'?\n"),
+        (("--encodign", "latin1"), "Did you mean '--encoding'?\n"),
+    ],
+)
+def test_the_nearest_option_and_value_are_suggested(
+    words: tuple[str, ...], suggested: str, tmp_path: Path
+) -> None:
+    """One, not all that share letters with it."""
+    found = invoke("measure", "x.csv", *words, cwd=tmp_path)
+    assert found.returncode == 2
+    assert found.stderr.endswith(suggested)
+
+
+def test_a_bucket_that_refuses_says_what_opens_it() -> None:
+    """The variables of the environment; of a file of this machine they would be no help."""
+    said = _message(PermissionError(errno.EACCES, "Forbidden (403)", "s3://bucket/x.csv"))
+    assert said.startswith(
+        "s3://bucket/x.csv: forbidden (403). Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY "
+    )
+    assert "AWS_SKIP_SIGNATURE=true if the bucket is public." in said
+    assert _message(PermissionError(errno.EACCES, "Permission denied", "x.csv")) == "x.csv: permission denied"
+    gone = FileNotFoundError(errno.ENOENT, "No such key (404)", "s3://bucket/x.csv")
+    assert _message(gone) == "s3://bucket/x.csv: no such key (404)"
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])

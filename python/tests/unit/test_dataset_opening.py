@@ -7,6 +7,7 @@ import json
 import math
 import sys
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
@@ -298,3 +299,11 @@ def test_scalars_of_json_are_not_taken_for_rows():
     """One value, or one on each line, stays what its name says."""
     for name, data in (("x.json", b'"a, b"'), ("x.ndjson", b"1\n2\n3\n"), ("x.ndjson", b'"a,b"\n"c,d"\n')):
         assert "document" == tare.open_dataset(io.BytesIO(data), name=name).kind
+
+
+def test_a_table_is_named_for_what_it_was_given_as() -> None:
+    """Not for the Arrow table that is made of it."""
+    assert open_dataset(pd.DataFrame({"a": [1]})).name == "DataFrame"
+    assert open_dataset(pa.table({"a": [1]})).name == "Table"
+    assert open_dataset(pa.record_batch({"a": [1]})).name == "RecordBatch"
+    assert open_dataset(pd.DataFrame({"a": [1]}), name="mine").name == "mine"

@@ -168,7 +168,7 @@ def test_the_noise_of_a_growing_run_is_that_of_its_sizes():
     said = markdown.render(busy)
     assert "1 process each, 3 rounds" in said
     assert (
-        "not quiet throughout (processes waited for a CPU above 5 % of the time in 25 % of the launches)"
+        "not quiet throughout (processes waited for a CPU above 5 % of the time in 25 % of the processes)"
         in said
     )
     calm = grown(("memory", "tcp"), (0.0, 0.01))["derived"]["noise"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from support.planted_codecs import Planted
 from support.soak import scaled
 from support.synthetic_records import set_floor, synthetic_record
 
+from tare.codec.titles import title_of
 from tare.measure.verdict.choice import gather
 from tare.measure.verdict.cost_model import PROFILES, Costed
 from tare.measure.verdict.recommend import recommend
@@ -58,6 +60,37 @@ def test_noise_and_distance_decide_how_sure_it_is(step, floor, level):
         floor > 0.10 and level != "clear"
     )
     assert verdict["provisional"] is (floor > 0.10)
+
+
+def test_close_names_at_most_three_and_none_that_costs_a_tenth_more():
+    """What costs 11 % more is as good only where the times vary by as much, and then that is said."""
+    near = tuple(Planted(f"n{i}:n", 50 + i / 2, 50 + i / 2, 0.5, flags=FLAT) for i in range(6))
+    far = Planted("far:f", 55.6, 55.6, 0.5, flags=FLAT)
+    record = synthetic_record(
+        "table", planted=(BASE, *near, far), media=("memory",), growth=False, derived=False,
+        **(QUIET | {"launch_sd": 0.03, "noise_sd": 0.03}),
+    )  # fmt: skip
+    evidence = gather(record)
+    set_floor(evidence, 0.004)
+    verdict = recommend(record, profile="archive", gb_seconds=0, link="1000GB", evidence=evidence)
+    assert verdict["confidence"] == "close"
+    costs = {
+        codec: cost[0] / verdict["cost_s"][verdict["codec"]][0] for codec, cost in verdict["cost_s"].items()
+    }
+    assert {codec for codec, ratio in costs.items() if ratio <= 1.1} == {verdict["codec"], *verdict["rivals"]}
+    named = [codec for codec in verdict["rivals"] if f"{title_of(codec)} costs" in verdict["doubt"]]
+    assert named == verdict["rivals"][:3]
+    assert f"{len(verdict['rivals']) - 3} more cost" in verdict["doubt"]
+    assert "vary by as much" not in verdict["doubt"]
+
+
+def test_a_rival_within_the_noise_is_said_to_be():
+    """12 % more, where the same codec differed by 15 %: that is close for the noise alone."""
+    doubt = verdict_of(1.12, 0.15)["doubt"]
+    assert re.search(
+        r"other \(one\) costs 12 % more in all( \([^)]*\))?, and the times vary by as much", doubt
+    )
+    assert "vary" not in verdict_of(1.02, 0.004)["doubt"]
 
 
 @pytest.mark.parametrize(("noise", "level"), [(0.02, "close"), (0.6, "can't tell")])

@@ -409,5 +409,7 @@ def test_a_format_that_tare_alone_reads_says_so():
         verdict["only_ours"],
     )
     assert verdict["only_ours"] in verdict["sentence"]
+    assert verdict["for_others"] == "json:orjson"
     record["codecs"]["blit:tare"]["flags"]["independent"] = ["go"]
-    assert recommend(record, profile="keep")["only_ours"] == ""
+    verdict = recommend(record, profile="keep")
+    assert (verdict["only_ours"], verdict["for_others"]) == ("", None)

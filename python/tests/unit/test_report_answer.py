@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import re
 import shlex
@@ -14,8 +15,9 @@ from support.synthetic_records import synthetic_record
 
 from tare.cli.convert import command as convert
 from tare.codec import Codec
+from tare.codec.titles import title_of
 from tare.measure.derive import derive
-from tare.report import answer, bars, terminal, text
+from tare.report import answer, bars, markdown, terminal, text
 from tare.report.digest import digest
 from tare.report.html import render as render_html
 
@@ -30,6 +32,11 @@ ZIPS = (
     Planted("csv:pyarrow", 30, 20, 0.5, "lossy", "", (("zip", "lossy", 9),), flags=FLAT),
     Planted("parquet:pyarrow,compression=zstd", 60, 20, 0.10, flags=FLAT),
     Planted("orc:pyarrow,compression=zstd", 64, 60, 0.05, flags=FLAT),
+)
+OURS = (
+    Planted("json:stdlib", 400, 400, 0.5, flags=FLAT | {"independent": ["c", "go"]}),
+    Planted("json:orjson", 120, 130, 0.5, flags=FLAT | {"independent": ["c", "go"]}),
+    Planted("blit:tare", 50, 50, 0.4, flags=FLAT | {"independent": []}),
 )
 MESSAGES = (
     Planted("json:stdlib", 0.0088, 0.0069, 1e-5, flags=FLAT),
@@ -173,6 +180,36 @@ def test_the_command_reads_in_the_encoding_that_was_named(records):
     assert "--encoding" not in terminal.render(records["table"], path="old.csv")
 
 
+def test_what_tare_alone_reads_has_a_second_command_for_other_tools():
+    """With what that costs in words; a cache is read by its writer, and a message by its receiver."""
+    record = made("document", OURS)
+    record["dataset"] |= {"name": "own.yaml", "source_format": "yaml", "bytes_disk": 10**6}
+    record["settings"] = {"profile": "keep"}
+    record["derived"] = derive(record)
+    assert record["derived"]["headline"]["codec"] == "blit:tare"
+    lines = terminal.render(record, width=80).splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("  Do it:"))
+    assert "--codec blit:tare" in lines[place]
+    assert lines[place + 1].startswith("  Read it:  ")  # of the first
+    assert lines[place + 2] == "  Or:       tare convert own.yaml own.json --codec json:orjson"
+    said = " ".join(" ".join(lines[place + 3 :]).split())
+    assert re.match(r"for other tools: JSON \(orjson\) costs \d+ % more in all \(.*slower to read\)", said)
+    assert "Only Tare reads blit." in " ".join(" ".join(lines).split())
+    for use in ("archive", "cache", "message"):  # of an archive others read what is named
+        assert "  Or:" not in terminal.render(record, profile=use)
+    page = render_html(record)
+    assert "For other tools: JSON (orjson) costs" in page
+    assert "--codec json:orjson<" in re.sub("</?span>", "", page)
+    record["dataset"] |= {"name": "own.json", "source_format": "json"}
+    record["derived"] = derive(record)
+    assert "  Or:       keep the file as it is\n            for other tools: JSON" in terminal.render(record)
+    record["dataset"] |= {"source_format": None, "bytes_disk": None, "name": "dict", "source_kind": "python"}
+    record["derived"] = derive(record)
+    shown = terminal.render(record)
+    assert '  Python:   tare.write(value, "data.blit", codec="blit:tare")' in shown
+    assert '  Or:       tare.write(value, "data.json", codec="json:orjson")' in shown
+
+
 def test_what_came_through_a_pipe_is_converted_from_one(records):
     """No file has that name: the command reads its input, and is told the format."""
     record = copy.deepcopy(records["table"])
@@ -191,7 +228,8 @@ def test_a_value_of_a_program_is_written_by_a_call(records):
     record["derived"] = derive(record)
     shown = terminal.render(record)
     codec = re.escape(record["derived"]["headline"]["codec"])
-    assert re.search(rf'Python: +tare\.write\(value, "\w+\.\w+", codec="{codec}"\)', shown)
+    name = re.search(rf'Python: +tare\.write\(value, "(data\.\w+)", codec="{codec}"\)', shown)[1]
+    assert re.search(rf'Read it: +tare\.read\("{name}", codec="{codec}"(, trust=True)?\)', shown)
     assert "--all" not in shown
     assert "tare convert" not in shown
 
@@ -203,6 +241,13 @@ def test_messages_are_told_by_the_call(records):
     assert "write + read, \xb5s" in shown
     assert re.search(r'Python: +tare\.encode\(value, "(json:orjson|msgpack:msgspec)"\)', shown)
     assert "than JSON (stdlib)" in " ".join(shown.split())
+    record = copy.deepcopy(records["messages"])
+    record["dataset"]["source_format"] = None
+    record["settings"] = {"profile": "message"}
+    record["derived"] = derive(record)
+    assert re.search(
+        r'Read it: +tare\.decode\(data, "(json:orjson|msgpack:msgspec)"\)', terminal.render(record)
+    )
 
 
 def test_what_is_not_sure_is_said_in_words(records):
@@ -254,9 +299,92 @@ def test_a_study_shows_its_tables(records):
     assert not answer.answers(digest(record))
 
 
+def test_one_slow_codec_does_not_hide_the_differences_of_the_best(records):
+    """Its bar ends in a mark, and codecs that differ by a fifth have bars of different length."""
+    record = records["table"]
+    for width in (80, 100, 140):
+        shown = terminal.render(record, width=width, every=True)
+        lines = {line[2:30].strip(): line for line in shown.splitlines() if "\u2588" in line}
+        slow = next(line for name, line in lines.items() if name == "CSV (pandas)")
+        assert re.search("\u2588> 395(?= |$)", slow), slow
+        read = [re.findall("[\u2588-\u258f]+", lines[name])[1] for name in list(lines)[:3]]
+        assert len(set(read)) == 3, read
+        assert "a bar that ends in > is longer than the scale" in shown
+        assert ">" not in terminal.render(record, width=width).replace("--", "")
+
+
+@pytest.mark.parametrize("leader", [None, 500.0])
+def test_a_scale_is_cut_only_where_few_bars_would_be_left(leader):
+    """The codec that leads is never cut, nor one of two."""
+    assert bars.longest([10, 11, 13, 16, 500], leader) == (500 if leader else 33)
+    assert bars.longest([10, 500], leader) == bars.longest([10, 400, 500], leader) == 500
+    assert bars.longest([10, None, 30, 40], leader) == 40
+    assert bars.longest([], leader) == bars.longest([None, 0.0], leader) == 0
+
+
+def test_names_in_lists_are_whole_at_eighty_columns(records):
+    """A name that is longer than its column has the id on the next line."""
+    record = copy.deepcopy(records["table"])
+    long = "parquet:duckdb,compression=brotli,level=11+zstd:19,library=zstandard"
+    for entry in record["derived"]["profiles"].values():
+        entry["excluded"].append({"codec": long, "reason": "was not reached"})
+    shown = terminal.render(record, width=80, every=True)
+    assert f"    {title_of(long)}\n        {long}\n" in shown
+    assert "\u2026" not in shown
+
+
 @pytest.mark.parametrize(("share", "width"), [(1.0, 8), (0.5, 8), (0.03, 8), (1e-9, 8), (0.999, 13)])
 def test_bars_are_as_long_as_their_share(share, width):
     """To an eighth of a column, and never empty."""
     drawn = bars.bar(share, width)
     assert 1 <= len(drawn) <= width
     assert len(drawn) == pytest.approx(share * width, abs=1.0)
+
+
+def test_markdown_has_the_words_of_the_terminal(records):
+    """The same shape, figures, gain, doubt and command; the tables below have ids and intervals."""
+    for name in ("table", "zips", "part", "noisy", "one", "messages"):
+        shown = " ".join(re.sub(r"\\(?=[\[\]*_`#|<>{}])", "", markdown.render(records[name])).split())
+        found = digest(records[name])
+        for part in answer.parts_of(found):
+            assert part in shown, (name, part)
+        assert answer.signed(answer.about(found)) in shown
+        doubt = answer.signed(" ".join(str(found.verdict.get("doubt") or "").replace("`", "").split()))
+        assert doubt in shown, (name, doubt)
+        for label, one in answer.routes_of(found):
+            assert re.search(rf"{label}:? \*\*{re.escape(title_of(one['codec']))}\*\*", shown), (name, label)
+            assert answer.signed(answer.cells(found, one)[0]) in shown
+        command = re.search(r"Do it: +(.*)", terminal.render(records[name]))[1]
+        assert f"Do it: `{command}`" in shown, name
+    ours = made("document", OURS)
+    ours["dataset"] |= {"name": "own.yaml", "source_format": "yaml", "bytes_disk": 10**6}
+    ours["settings"] = {"profile": "keep"}
+    ours["derived"] = derive(ours)
+    assert (
+        "Or: `tare convert own.yaml own.json --codec json:orjson`, for other tools: JSON"
+        in markdown.render(ours)
+    )
+
+
+def test_tables_of_a_part_say_so(records):
+    """Above them the sizes of the whole stand."""
+    said = "sizes and times are of the part that was measured, 5.5 %"
+    for shown in (terminal.render(records["part"], verbose=True, width=80), markdown.render(records["part"])):
+        assert said in " ".join(shown.split())
+    for shown in (terminal.render(records["zips"], verbose=True, width=80), markdown.render(records["zips"])):
+        assert "the part that was measured" not in " ".join(shown.split())
+
+
+def test_that_the_garbage_collector_was_off_is_said_where_details_are(records):
+    """In the footnotes of all figures and on the page; not in the answer, nor where it ran or is not known."""
+    said = "Python's garbage collector was off while calls were timed"
+    record = records["zips"]
+    assert said not in terminal.render(record)
+    assert said in " ".join(terminal.render(record, verbose=True).split())
+    assert said in markdown.render(record)
+    assert said in html.unescape(render_html(record))
+    for level in ("on", None):
+        changed = copy.deepcopy(record)
+        for case in changed["cases"]:
+            case["labels"]["gc"] = level
+        assert "garbage collector" not in " ".join(terminal.render(changed, verbose=True).split())

@@ -376,7 +376,7 @@ def test_every_report_says_when_it_cannot_tell(table):
     record = copy.deepcopy(table)
     doubt = "Can't tell whether it is the best: the machine was busy."
     verdict = recommend(record)
-    verdict |= {"confidence": "can't tell", "sentence": f"{verdict['sentence']} {doubt}"}
+    verdict |= {"confidence": "can't tell", "doubt": doubt, "sentence": f"{verdict['sentence']} {doubt}"}
     record["derived"]["headline"] = record["derived"]["profiles"][verdict["profile"]] = verdict
     for name in ("terminal", "markdown"):
         assert doubt in " ".join(renderers()[name](record).split()).replace("\\", "")

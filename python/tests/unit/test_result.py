@@ -11,15 +11,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from support import synthetic_records
 
 from tare import Route, measure
 from tare.errors import NotTrusted, RecordError, UsageError
+from tare.kinds import convert, memory_kind
 from tare.measure.records.journal import Journal
 from tare.measure.records.record import DERIVED_VERSION, encode_record, parse_record
 from tare.measure.result import Result, load
-from tare.report import answer, terminal
+from tare.measure.result_rows import COLUMNS
+from tare.report import answer, commands, terminal
 from tare.report.digest import digest
 from tare.report.html import render as render_html
 
@@ -42,7 +46,7 @@ def test_package_names_are_functions_whatever_was_imported() -> None:
 
 def test_table_has_each_codec_once_a_medium() -> None:
     """One row per codec and medium; the twin and the floor row are not codecs; failures come last."""
-    rows = Result(record()).table()
+    rows = Result(record()).table(all=True)
     assert len(rows) == len({(row["codec"], row["medium"]) for row in rows})
     assert "copy" not in {row["codec"] for row in rows}
     states = [row["status"] in ("ok", "lossy", "screened") for row in rows]
@@ -53,7 +57,7 @@ def test_table_has_each_codec_once_a_medium() -> None:
 
 def test_unproven_rows_have_no_reading_time() -> None:
     """A read that gave nothing back shows its reason in place of a number."""
-    row = next(row for row in Result(record()).table() if row["codec"] == "csv:broken")
+    row = next(row for row in Result(record()).table(all=True) if row["codec"] == "csv:broken")
     assert ("unproven", None, None) == (row["status"], row["read_ns"], row["total_ns"])
     assert "no data came back" in row["reason"]
 
@@ -91,8 +95,6 @@ def test_unknown_case_lists_near_ones() -> None:
 
 def test_best_is_a_route_that_runs() -> None:
     """The recommended route encodes and decodes at once."""
-    import pyarrow as pa
-
     route = Result(record()).best
     table = pa.table({"x": [1, 2, None], "y": ["a", None, "c"]})
     assert table == route.decode(route.encode(table), trust=True)
@@ -234,7 +236,7 @@ def test_a_notebook_shows_the_verdict_and_the_table() -> None:
     assert "parquet:<wbr>pyarrow" in shown
     for part in answer.parts_of(digest(made))[:-1]:
         assert f"<span>{part}</span>" in shown
-    assert f"Do it: <code>{html.escape(answer.call(digest(made)))}</code>" in shown
+    assert f"Do it: <code>{html.escape(commands.call(digest(made)))}</code>" in shown
     assert "MiB in memory" not in shown
     assert 1 == shown.count("<table")
     assert "yaml" not in shown.partition("<table")[2]  # without a figure: the report has it
@@ -249,11 +251,66 @@ def test_a_result_without_figures_can_be_shown() -> None:
     assert str(Result({"cases": []})) is not None
 
 
-def test_the_table_is_a_data_frame(tmp_path: Path) -> None:
-    """A row of `table` each."""
+def test_only_measured_codecs_are_in_the_table_unless_all_are_asked_for() -> None:
+    """Every row has the figures that its columns promise; what failed comes last, with its reason."""
+    result = Result(record())
+    rows, whole = result.table(), result.table(all=True)
+    assert all(row["total_ns"] and row["bytes"] and row["read_ns"] for row in rows)
+    assert rows == whole[: len(rows)]
+    assert rows
+    rest = {row["codec"] for row in whole[len(rows) :]}
+    assert {"csv:broken", "yaml:pyyaml,loader=c"} <= rest
+    assert f"; {len({row['codec'] for row in rows})} codecs measured>" in repr(result)
+
+
+def test_the_table_is_a_data_frame() -> None:
+    """A row of `table` each, of the same columns and types for every library, also where there are none."""
     result = Result(record())
     frame = result.to_pandas(medium="file")
     assert [row["codec"] for row in result.table(medium="file")] == list(frame["codec"])
+    assert list(COLUMNS) == list(frame)
+    assert list(COLUMNS) == list(result.table()[0])
+    shown = Result.table.__doc__ or ""
+    assert all(f"``{name}``" in shown for name in COLUMNS)
+    nothing = Result({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})
+    assert list(nothing.to_pandas()) == list(COLUMNS)
+    assert nothing.to_arrow().schema == result.to_arrow(all=True).schema
+
+
+def test_the_table_is_read_by_whatever_reads_arrow() -> None:
+    """By polars and pyarrow, with no copy of the data in between that knows this package."""
+    result = Result(record())
+    rows = result.table(medium="memory")
+    assert result.to_polars(medium="memory").to_dicts() == rows
+    assert pl.DataFrame(result).to_dicts() == pa.table(result).to_pylist() == result.table()
+    assert result.to_polars(all=True).height == len(result.table(all=True))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_a_table_comes_back_as_what_it_was(kind: str, tmp_path: Path) -> None:
+    """What was measured ended in the kind that was given; so does the route that is recommended."""
+    made = copy.deepcopy(record())
+    for case in made["cases"]:
+        case["labels"]["kind"] = kind
+    made["derived"]["headline"] = None
+    best = Result(made).best
+    given = convert([{"x": 1, "y": "a"}, {"x": 2, "y": None}], kind)
+    best.write(given, tmp_path / "x")
+    for found in (
+        best.read(tmp_path / "x", trust=True),
+        best.decode(best.encode(given), trust=True),
+        best.receive(io.BytesIO(best.encode(given)), trust=True),
+        pickle.loads(pickle.dumps(best)).read(tmp_path / "x", trust=True),
+    ):
+        assert memory_kind(found) == kind
+        assert convert(found, "arrow").equals(convert(given, "arrow"))
+
+
+def test_a_route_of_a_file_gives_the_kind_of_its_library() -> None:
+    """Nothing was given but a path: no conversion was measured, and none is made."""
+    best = Result(record()).best
+    assert best.kind == ""
+    assert memory_kind(best.decode(best.encode([{"x": 1}]), trust=True)) == best.codec.native("table")
 
 
 def test_the_report_is_written(tmp_path: Path) -> None:

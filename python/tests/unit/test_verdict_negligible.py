@@ -110,6 +110,29 @@ def test_data_whose_own_format_costs_least_is_not_small_for_that():
     assert (verdict["codec"], verdict["small"]) == ("parquet:pyarrow", False)
 
 
+def test_a_small_file_does_as_well_though_its_format_loses_values_when_written_anew():
+    """The file is there already; that a library writes empty text for what is missing is no reason to convert it."""
+    own = Planted("csv:pyarrow", 0.07, 0.3, 5e-5, "lossy", changes=(("note", "lossy", 9),), flags=SAFE)
+    quick, dear = (
+        Planted("arrow:pyarrow", 0.02, 0.02, 9e-5, flags=SAFE),
+        Planted("rare:r", 40, 40, 5e-5, flags=SAFE),
+    )
+    record = synthetic_record(
+        "table", planted=(own, quick, dear), base="arrow:pyarrow", growth=False, derived=False
+    )
+    sizes = {case["labels"]["codec"]: case["bytes"] for case in record["cases"]}
+    record["dataset"] |= {"source_format": "csv", "bytes_disk": sizes["csv:pyarrow"]}
+    verdict = recommend(record, profile="cache")
+    assert (verdict["codec"], verdict["source"]["codec"], verdict["small"]) == (
+        "arrow:pyarrow",
+        "csv:pyarrow",
+        True,
+    )
+    assert no_matter(verdict).endswith("and the CSV you have does as well")
+    record["dataset"] |= {"source_format": "parquet"}
+    assert recommend(record, profile="cache")["small"] is False
+
+
 def test_the_compressor_of_a_parquet_file_is_told_by_its_size():
     """The nearest in size, not the quickest of those near: lz4 and zstd may be 6 % apart."""
     zstd = Planted("parquet:polars", 90, 90, 0.5, flags=SAFE)

@@ -171,7 +171,8 @@ _VERDICT = {
     "type": ["object", "null"],
     "properties": {
         **dict.fromkeys(
-            ("profile", "route", "codec", "key", "runner_up", "confidence", "part", "sentence"), _TEXT_OR_NULL
+            ("profile", "route", "codec", "key", "runner_up", "for_others", "confidence", "part", "sentence"),
+            _TEXT_OR_NULL,
         ),
         **dict.fromkeys(("beside", "keeps", "doubt", "preferred", "only_ours"), _TEXT_OR_NULL),
         **dict.fromkeys(("p_best", "near_best", "noise", "share", "messages"), _NUMBER),

@@ -100,6 +100,10 @@ def confidence_of(best: Costed, choice: Choice, costs: Costs, analysis: Analysis
     if level == CANNOT_TELL and not why:
         why = _spread(best, choice, analysis)
     noise = floor if floor > BUSY else 0.0
+    if (
+        level == CLOSE
+    ):  # what costs more than a tenth more, or than the noise, is close only if nothing else is
+        rivals = tuple(one for one in rivals if others[one][0] <= max(WORTH, 1 + floor) * own) or rivals
     return Confidence(level, near_best, ratio, rivals if level != CLEAR else (), why, noise)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tare.errors import UsageError
 from tare.fidelity.comparison import column_of
 
-__all__ = ["Condition", "allowed", "barred", "conditions", "kept", "losses", "readable_in"]
+__all__ = ["REQUIRES", "Condition", "allowed", "barred", "conditions", "kept", "losses", "readable_in"]
 
 MUST = ("keep-types", "untrusted", "append", "subset", "readable:LANGUAGE")
 
@@ -72,6 +72,14 @@ NO_CODE = Condition(
         "bytes from others can run code or crash it" if _flags(codec).get("executes_code") else ""
     ),
 )
+# Condition -> what it asks of a codec, behind 'only codecs that'.
+REQUIRES = {
+    "no code": "run no code when they read",
+    "spec": "have a written specification",
+    "two readers": "have independent readers in 2 languages",
+    "three languages": "have independent readers in 3 languages",
+    "subset": "read a part",
+}
 KNOWN = {
     "spec": _flag("spec", "has no written spec"),
     "two readers": _many_languages("two readers", 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare.codec import shortlist
@@ -10,6 +11,7 @@ from tare.codec.ids import split_id
 from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
+from tare.measure.verdict.cost_model import cost
 from tare.measure.verdict.kept import is_guessed
 from tare.measure.verdict.text import source_name
 
@@ -151,15 +153,16 @@ def is_small(choice: Choice, costs: Costs, own: str | None = None) -> bool:
     Args:
         choice: The codecs that qualify.
         costs: Codec -> its cost in seconds, with draws.
-        own: Codec that the user's file is in; where it is not known, does not qualify or costs least, the dearest
-            stands for it.
+        own: Codec that the user's file is in, which need not qualify: the file is there already. Where it is not
+            known or costs least, the dearest stands for it.
     """
     if choice.profile.name in REPEATED or len(choice.several) < 2:
         return False
     spent = [costs[one.codec][0] for one in choice.several]
     least = min(spent)
-    known = own is not None and own in costs and costs[own][0] > least
-    return (costs[own][0] if known and own else max(spent)) - least < MOMENT_S
+    have = choice.timed.get(own or "")
+    kept_s = 0.0 if have is None else cost(have, replace(choice.profile, rtt_s=0.0))[0]
+    return (kept_s if kept_s > least else max(spent)) - least < MOMENT_S
 
 
 def no_matter(verdict: Mapping[str, Any]) -> str:

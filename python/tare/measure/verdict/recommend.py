@@ -55,7 +55,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data, or of one message
         where ``messages`` says of how many; ``share``: how much of the data was measured; ``part``: the column that is read; ``beside, keeps,
         doubt, preferred, only_ours``: the gain, what comes back, what is not sure, why it is not the cheapest, and whether
-        only Tare reads its format, in words. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
+        only Tare reads its format, in words; ``for_others``: then the codec that costs least of those that others read. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
         trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
         excluded, executes_code, provisional, named`` as reports need them.
 
@@ -125,7 +125,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         choice.notes.append(f"provisional: the machine was busy: {text.noise_floor(sure.noise)}")
     if few:
         choice.notes.append("provisional: measured only once or twice")
-    verdict["only_ours"] = _only_ours(best, others, choice, costs)
+    verdict |= _for_others(best, others, choice, costs)
     verdict["preferred"] = preference(best, choice, costs)
     verdict["beside"] = text.beside(verdict)
     verdict["keeps"] = text.came_back(choice.cases[best.codec], choice.source_format)
@@ -140,20 +140,21 @@ def _part(record: Mapping[str, Any]) -> str:
     return str((record.get("weighing") or {}).get("part") or "").removeprefix("column:")
 
 
-def _only_ours(
+def _for_others(
     best: Costed, others: Sequence[Costed], choice: Choice, costs: Mapping[str, tuple[float, Array]]
-) -> str:
-    """Says that Tare alone reads the format, and what costs least of those that others read; empty if others do."""
+) -> dict[str, Any]:
+    """Whether Tare alone reads the format, and what costs least of those that others read; empty if others do."""
 
     def is_ours(codec: str) -> bool:
         return choice.flags.get(codec, {}).get("independent") == []
 
     if not is_ours(best.codec):
-        return ""
+        return {"only_ours": "", "for_others": None}
     usual = next((one for one in others if not is_ours(one.codec)), None)
     if usual is None:
-        return text.only_ours(best.codec)
-    return text.only_ours(best.codec, usual.codec, costs[usual.codec][0] / max(costs[best.codec][0], 1e-30))
+        return {"only_ours": text.only_ours(best.codec), "for_others": None}
+    ratio = costs[usual.codec][0] / max(costs[best.codec][0], 1e-30)
+    return {"only_ours": text.only_ours(best.codec, usual.codec, ratio), "for_others": usual.codec}
 
 
 def _unsettled(choice: Choice, sure: Confidence) -> list[Costed]:
@@ -213,6 +214,7 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         "chosen",
         "fastest",
         "smallest",
+        "for_others",
         "confidence",
         "near_best",
     )

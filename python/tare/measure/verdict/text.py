@@ -31,6 +31,7 @@ __all__ = [
     "amount",
     "beside",
     "came_back",
+    "costing",
     "doubt",
     "duration",
     "failure",
@@ -48,6 +49,7 @@ __all__ = [
     "size",
     "spent",
     "unreached",
+    "weights",
 ]
 
 # Of a record that measured one of the two ways: reports put it beside the verdict.
@@ -59,6 +61,8 @@ CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
 
 # Below this, a difference is not worth a sentence.
 WORTH = 1.1
+# As many rivals are named, with what they cost.
+NAMED = 3
 # Endings of compressed files.
 SUFFIXES = {"zstd": ".zst", "gzip": ".gz", "lz4": ".lz4"}
 SAYS = {
@@ -341,17 +345,34 @@ def doubt(verdict: Mapping[str, Any]) -> str:
         return f"Can't tell whether it is the best: {'; '.join(why)}.{among}"
     if level != CLOSE:
         return ""
-    parts = [_rival(verdict, codec) for codec in verdict["rivals"][:2]]
+    parts = [_rival(verdict, codec) for codec in verdict["rivals"][:NAMED]]
     if not parts:
         return f"Close: probably the best, but {'; '.join(why) or 'the times vary by more than the codecs differ'}."
-    others = len(verdict["rivals"]) - 2
-    more = f" {others} other{'s are' if others > 1 else ' is'} as close." if others > 0 else ""
+    others = len(verdict["rivals"]) - NAMED
+    more = f" {others} more cost{'s' * (others == 1)} about as much." if others > 0 else ""
     chosen = f" {said}." if (said := verdict.get("preferred")) else ""
     return f"Close: {'; '.join(parts)}.{chosen}{more}{f' Also, {why[0]}.' if why else ''}"
 
 
 def _rival(verdict: Mapping[str, Any], codec: str) -> str:
     """A rival with its cost and what decides: how it differs."""
+    own, its = verdict["cost_s"][verdict["codec"]][0], verdict["cost_s"][codec][0]
+    varies = ", and the times vary by as much" if own and its / own > WORTH else ""
+    return f"{costing(verdict, codec)}{varies}"
+
+
+def costing(verdict: Mapping[str, Any], codec: str) -> str:
+    """Returns what a codec costs beside the recommended one, and how it differs.
+
+    Args:
+        verdict: The verdict, with ``cost_s``, ``figures`` and ``chosen``.
+        codec: Another codec that qualifies.
+
+    >>> figures = {"a": {"bytes": 1e6, "read_s": 0.1}, "b": {"bytes": 2e6, "read_s": 0.1}}
+    >>> found = {"codec": "a", "cost_s": {"a": [1.0], "b": [1.3]}, "figures": figures, "chosen": figures["a"]}
+    >>> costing(found | {"profile": "keep"}, "b")
+    'b costs 30 % more in all (2.0x larger)'
+    """
     own, its = verdict["cost_s"][verdict["codec"]][0], verdict["cost_s"][codec][0]
     more = its / own - 1 if own else 0.0
     spent = (
@@ -366,19 +387,27 @@ def _rival(verdict: Mapping[str, Any], codec: str) -> str:
 
 def reasons(verdict: Mapping[str, Any], choice: Choice, others: Sequence[Costed]) -> list[str]:
     """What the answer rests on, one line each."""
-    use, costs = choice.profile, verdict["cost_s"]
-    weigh = f"{use.says}: {_counts(use)}"
-    if use.rtt_s:
-        weigh += f", {use.rtt_s * 1e3:.3g} ms round trip"
-    if use.seconds_per_byte:
-        weigh += f", {use.seconds_per_byte * 1e9:.3g} s per GB saved"
-    lines = [weigh]
+    costs = verdict["cost_s"]
+    lines = [weights(choice.profile)]
     if others:
         ratio = costs[others[0].codec][0] / max(costs[verdict["codec"]][0], 1e-30)
         lines.append(f"next: `{others[0].codec}`, {ratio:.3g}x the cost")
     lines.append(came_back(choice.cases[verdict["codec"]], choice.source_format))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
     return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
+
+
+def weights(use: Profile) -> str:
+    """Returns what a use is, and what it counts.
+
+    >>> from tare.measure.verdict.cost_model import PROFILES
+    >>> weights(PROFILES["keep"])
+    'written once, read five times here: 1 write and 5 reads, 20 s per GB saved'
+    """
+    said = f"{use.says}: {_counts(use)}"
+    if use.rtt_s:
+        said += f", {use.rtt_s * 1e3:.3g} ms round trip"
+    return said + (f", {use.seconds_per_byte * 1e9:.3g} s per GB saved" if use.seconds_per_byte else "")
 
 
 def _counts(use: Profile) -> str:

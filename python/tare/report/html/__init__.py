@@ -49,7 +49,7 @@ def fragment(result: Any, *, profile: str | None = None) -> str:
         result: A Result, or a record as a dict.
         profile: Profile of the verdict; the record's headline by default.
     """
-    from tare.report import answer, words
+    from tare.report import answer, commands, words
     from tare.report.charts import featured
     from tare.report.digest import digest
     from tare.report.html.hero import cards, data_line, heading
@@ -68,7 +68,8 @@ def fragment(result: Any, *, profile: str | None = None) -> str:
     ]
     shown = ""
     if found.verdict.get("codec"):
-        done = f"<p>Do it: <code>{esc(answer.call(found), 400)}</code></p>"
+        done = f"<p>Do it: <code>{esc(commands.call(found), 400)}</code></p>"
+        done += f"<p>Read it: <code>{esc(commands.back_call(found), 400)}</code></p>"
         shown = f"{cards(found, slots)}{done}{bars(found, slots)}"
     return (
         f'<div class="tare-result"><style>{_CELL}</style><p class="data">{data_line(found)}</p>'

@@ -11,9 +11,11 @@ from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.negligible import no_matter
 from tare.report import answer, text, words
 from tare.report.charts import verdict_of
+from tare.report.commands import command, encoding_of, for_others
 from tare.report.digest import PROFILES, Digest, items, mapping, number
 from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
+from tare.report.measured import kept_by
 
 __all__ = ["cards", "data_line", "heading", "hero", "of_one_message", "of_use", "uses"]
 
@@ -110,7 +112,7 @@ def cards(found: Digest, slots: dict[str, int]) -> str:
         cells = "".join(
             f"<div><dt>{esc(what)}</dt><dd>{esc(answer.signed(value))}</dd></div>" for value, what in figures
         )
-        kept = answer.kept_by(found, name)
+        kept = kept_by(found, name)
         lost = " lost" if kept.startswith("changes") else ""
         against = _against(found, one)
         shown.append(
@@ -251,7 +253,7 @@ def _doubts(found: Digest, said: dict[str, Any]) -> list[str]:
 def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     route, kind, runs_code = said["route"], str(found.dataset.get("kind") or ""), said["runs_code"]
     have = mapping(found.verdict.get("source"))
-    done = answer.command(found, path)
+    done = command(found, path)
     name = path or (text.visible(found.dataset.get("name") or "", 200) if have.get("format") else "")
     out = "<h2>Run it</h2>"
     # A file of all messages would be one value, and no message.
@@ -259,9 +261,12 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
         out += _code(done, "Command that converts the file")
     own = name if found.verdict.get("profile") != "message" else ""
     out += _code(
-        runnable(route, kind, runs_code=runs_code, path=own, encoding=answer.encoding_of(found)),
+        runnable(route, kind, runs_code=runs_code, path=own, encoding=encoding_of(found)),
         "Python code that runs the route",
     )
+    other, why = for_others(found, path)
+    if other:
+        out += f"<p>{esc(_plain(answer.signed(why)), 300)}:</p>{_code(other, 'What other tools read')}"
     receiver, sender = connected(route, runs_code=runs_code)
     if receiver:
         both = (

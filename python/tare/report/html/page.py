@@ -332,6 +332,8 @@ def _samples(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[s
         )
     line = words.noise_line(found)
     lead = said(line[:1].upper() + line[1:], 400) + "."
+    collector = words.collector_line(found)
+    lead += f" {said(collector, 200)}." if collector else ""
     parts.append(_section("noise", "Noise of this run", lead, noise))
     return "".join(parts)
 

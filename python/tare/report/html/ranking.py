@@ -7,15 +7,15 @@ import json
 from tare.codec.titles import title_of
 from tare.measure.verdict import text as verdict_text
 from tare.report import answer, text, words
+from tare.report.bars import longest
 from tare.report.digest import Digest, Row, items, mapping, number
 from tare.report.html.hero import of_one_message, of_use, uses
 from tare.report.html.markup import Cell, details, esc, named, said, scroll_table
+from tare.report.measured import kept_by, ranked
 from tare.report.precision import is_first_call
 
 __all__ = ["bars", "has_first_calls", "ranking"]
 
-# Bars beyond so many times the median are cut, with a faded end.
-_FAR = 8
 _FAILED = ("refused", "error", "timeout", "killed", "unproven")
 # Status -> the word for it beside a reason.
 _STATUS = {
@@ -53,7 +53,7 @@ def _bars(group: list[Digest], slots: dict[str, int]) -> str:
     """The table of uses that have the same figures, in the order of the first."""
     found = group[0]
     figures = mapping(found.verdict.get("figures"))
-    names = answer.ranked(found)
+    names = ranked(found)
     guessed = [row for row in _predicted(found) if row.codec not in names]
     if not names and not guessed:
         return '<p class="soft">Nothing was measured for this use.</p>'
@@ -99,7 +99,7 @@ def _bars(group: list[Digest], slots: dict[str, int]) -> str:
 
 def _ordered(found: Digest) -> list[str]:
     """The measured codecs by cost, after the recommended one: another may cost as little, and be named for less."""
-    names, best = answer.ranked(found), found.verdict.get("codec")
+    names, best = ranked(found), found.verdict.get("codec")
     return sorted(names, key=lambda name: name != best)
 
 
@@ -148,19 +148,13 @@ def _bar(value: float | None, most: float, key: str, *, first: bool = False) -> 
 
 
 def _longest(values: list[float | None]) -> float:
-    """Returns the figure that a whole bar stands for: the largest, but for those that would leave no bar to the others.
-
-    >>> _longest([1.0, 2.0, 3.0]), _longest([1.0, 2.0, 3.0, 4.0, 900.0])
-    (3.0, 4.0)
-    """
-    known = sorted(value for value in values if value)
-    middle = known[(len(known) - 1) // 2] if known else 0.0
-    return max((value for value in known if value <= _FAR * middle), default=0.0)
+    """The figure that a whole bar stands for; the bar of the codec that leads is never cut."""
+    return longest(values, values[0] if values else None)
 
 
 def _kept(group: list[Digest], name: str) -> str:
     """What a codec keeps or changes, and why a use leaves it out."""
-    kept = answer.kept_by(group[0], name)
+    kept = kept_by(group[0], name)
     lossy = kept.startswith("changes")
     css = "lossy" if lossy else "typed" if "as another type" in kept else "kept"
     shown = f'<span class="{css}">{esc(kept, 200)}</span>' if kept else ""

@@ -1,0 +1,156 @@
+"""The commands and calls that do what an answer recommends, and read back what they made."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from itertools import pairwise
+from pathlib import PurePath
+
+from tare.codec.codec import Codec
+from tare.errors import MissingLibrary, Unsupported, UsageError
+from tare.measure.verdict import text as verdict_text
+from tare.report import text
+from tare.report.digest import Digest, mapping
+from tare.report.measured import kept_by, ranked
+
+__all__ = ["back_call", "call", "command", "encoding_of", "for_others", "other_kind", "read_call"]
+
+# The name of data that came through a pipe.
+STANDARD_INPUT = "standard input"
+# Uses whose bytes nobody but their writer reads, or that the other end reads by the same codec.
+_NOT_HANDED_ON = ("cache", "message")
+_KINDS = {
+    "arrow": "a table of pyarrow",
+    "columns": "a dict of lists",
+    "pandas": "a data frame of pandas",
+    "polars": "a data frame of polars",
+    "records": "a list of dicts",
+}
+
+
+def for_others(found: Digest, path: str = "") -> tuple[str, str]:
+    """Returns what to do instead where other tools shall read the file, and what that costs; empty where they do.
+
+    Args:
+        found: The record.
+        path: The user's own file; the name of the data by default.
+    """
+    verdict = found.verdict
+    codec = str(verdict.get("for_others") or "")
+    if not codec or codec not in mapping(verdict.get("cost_s")) or found.profile in _NOT_HANDED_ON:
+        return "", ""
+    from_file = bool(mapping(verdict.get("source")).get("format"))
+    done = command(found, path, codec=codec) if from_file else call(found, codec=codec)
+    return (done, f"for other tools: {verdict_text.costing(verdict, codec)}") if done else ("", "")
+
+
+def command(found: Digest, path: str = "", *, codec: str = "") -> str:
+    """The line of the shell that does what was recommended; empty for a value that is in no file.
+
+    Args:
+        found: The record.
+        path: The user's own file; the name of the data by default.
+        codec: Another codec to write with than the recommended one.
+    """
+    verdict, other = found.verdict, codec
+    codec, have = codec or str(verdict.get("codec") or ""), mapping(verdict.get("source"))
+    format = str(have.get("format") or "")
+    if not codec or not format:
+        return ""
+    message = verdict.get("profile") == "message"
+    same = have.get("codec") == codec
+    if same and len(ranked(found)) < 2:
+        return ""  # nothing else was measured
+    kept = not message and not other and str(verdict.get("beside") or "").startswith("the ")
+    if same or kept:
+        return "" if message else "keep the file as it is"
+    name = path or text.visible(found.dataset.get("name") or "data", 200)
+    words = ["tare", "convert", name, verdict_text.file_name(codec, PurePath(name).name)]
+    words += ["--codec", codec]
+    piped = name in (STANDARD_INPUT, "-")
+    if piped:
+        words[2:4] = ["-", verdict_text.file_name(codec, "data")]
+        words += ["--from", format]
+    if encoding := encoding_of(found):
+        words += ["--encoding", encoding]
+    if kept_by(found, codec).startswith("changes"):
+        words.append("--allow-loss")
+    return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
+
+
+def encoding_of(found: Digest) -> str:
+    """The encoding that the command was told to read the file in; empty if it was told none."""
+    try:
+        words = shlex.split(str(found.record.get("command") or ""))
+    except ValueError:
+        return ""
+    given = [after for word, after in pairwise(words) if word == "--encoding"]
+    given += [word.partition("=")[2] for word in words if word.startswith("--encoding=")]
+    return text.visible(given[-1], 40) if given else ""
+
+
+def read_call(found: Digest, path: str = "") -> str:
+    """The call of Python that reads the file that `command` writes, as it was measured.
+
+    Args:
+        found: The record.
+        path: The user's own file; the name of the data by default.
+    """
+    codec = str(found.verdict.get("codec") or "")
+    name = path or text.visible(found.dataset.get("name") or "data", 200)
+    stem = "data" if name in (STANDARD_INPUT, "-") else PurePath(name).name
+    file = verdict_text.file_name(codec, stem)
+    trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
+    return f"tare.read({json.dumps(file, ensure_ascii=False)}, codec={json.dumps(codec)}{trust})"
+
+
+def call(found: Digest, *, codec: str = "") -> str:
+    """The call of Python that does what was recommended with a value; empty where nothing was.
+
+    Args:
+        found: The record.
+        codec: Another codec to write with than the recommended one.
+    """
+    codec = codec or str(found.verdict.get("codec") or "")
+    if not codec:
+        return ""
+    if found.verdict.get("profile") == "message":
+        return f"tare.encode(value, {json.dumps(codec)})"
+    return f"tare.write(value, {json.dumps(_value_file(codec))}, codec={json.dumps(codec)})"
+
+
+def back_call(found: Digest) -> str:
+    """The call of Python that reads what `call` made."""
+    codec = str(found.verdict.get("codec") or "")
+    trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
+    if found.verdict.get("profile") == "message":
+        return f"tare.decode(data, {json.dumps(codec)}{trust})"
+    return f"tare.read({json.dumps(_value_file(codec))}, codec={json.dumps(codec)}{trust})"
+
+
+def other_kind(found: Digest) -> str:
+    """What reading gives where a table came in as another kind, and how that comes back; empty where it is the same."""
+    codec, given = str(found.verdict.get("codec") or ""), str(found.dataset.get("source_kind") or "")
+    try:
+        made = Codec.parse(codec).native("table") if found.dataset.get("kind") == "table" else given
+    except (UsageError, MissingLibrary, Unsupported):
+        return ""
+    if made == given or given not in _KINDS or made not in _KINDS:
+        return ""
+    if found.verdict.get("profile") == "message":
+        return f"gives {_KINDS[made]}; result.best.decode(data) gives {_KINDS[given]}"
+    return f"gives {_KINDS[made]}; result.best.read({json.dumps(_value_file(codec))}) gives {_KINDS[given]}"
+
+
+def _value_file(codec: str) -> str:
+    """A name for the file of a value, which has none of its own."""
+    return verdict_text.file_name(codec, "data")
+
+
+def _is_checked(codec: str) -> bool:
+    """Whether bytes that are not trusted are read once more before, which was not measured."""
+    try:
+        return Codec.parse(codec).library.check is not None
+    except (UsageError, MissingLibrary):
+        return False

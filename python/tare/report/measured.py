@@ -1,0 +1,47 @@
+"""The measured codecs of an answer: their order, what each keeps, and what speaks against it."""
+
+from __future__ import annotations
+
+from tare.measure.verdict import text as verdict_text
+from tare.report import text
+from tare.report.digest import TIMED, Digest, items, mapping, number
+
+__all__ = ["kept_by", "mark_of", "ranked"]
+
+
+def ranked(found: Digest) -> list[str]:
+    """The measured codecs: the recommended one, then by cost, those that qualify first."""
+    figures, costs = mapping(found.verdict.get("figures")), mapping(found.verdict.get("cost_s"))
+    timed = {row.codec for grid in found.grids for row in grid.rows if row.status in TIMED}
+
+    best = found.verdict.get("codec")
+
+    def order(codec: str) -> tuple[bool, bool, float]:
+        cost = items(costs.get(codec))
+        return (
+            codec != best,
+            not cost,
+            (number(cost[0]) if cost else number(figures[codec].get("read_s"))) or 0.0,
+        )
+
+    return sorted((codec for codec in figures if codec in timed), key=order)
+
+
+def kept_by(found: Digest, codec: str) -> str:
+    """What a codec keeps of the data, in words."""
+    row = next((row for grid in found.grids for row in grid.rows if row.codec == codec and row.timed), None)
+    return (
+        ""
+        if row is None
+        else text.one_line(
+            verdict_text.came_back(row.case, str(found.dataset.get("source_format") or "")), 200
+        )
+    )
+
+
+def mark_of(found: Digest, codec: str, reason: str) -> str:
+    """What speaks against a codec: what it changes, or why it was left out."""
+    kept = kept_by(found, codec)
+    if kept.startswith("changes"):
+        return kept
+    return text.one_line(reason, 120) if reason else ""
