@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,7 @@ class Child:
         why = f"no answer within {self.limit_s:.0f} s" if line is None else ""
         if line is None:
             process.kill()
-        status = process.wait()
-        self._process = None
+        status = self._end(process)
         what = ["hang", why] if why else ["crash", f"the process ended with {status}"]
         return {"refused": [], "told": [], "wrong": [what], "judges": [], "seconds": 0.0, "peak": 0}
 
@@ -63,8 +63,16 @@ class Child:
                 self._process.wait(10)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait()
-            self._process = None
+            self._end(self._process)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> int:
+        """Wait for a process that ended or was killed."""
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+        self._process = None
+        return process.wait()
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:

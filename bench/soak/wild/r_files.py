@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ import tare
 from tare import r
 
 __all__ = ["examine_r", "examine_tables", "read_dump"]
+
+
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def examine_r(kind: str, path: Path, folder: Path) -> Findings:
@@ -130,4 +134,4 @@ def _value(form: str, text: str) -> Any:
 
 
 def _plain(text: str) -> str:
-    return text.replace("\\t", "\t").replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\")
+    return re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[1]), text)

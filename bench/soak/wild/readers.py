@@ -161,8 +161,10 @@ def _cells(path: Path) -> Cells:
             continue
     delimiter = _delimiter(decoded, path)
     csv.field_size_limit(1 << 30)
-    rows = [row for row in csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter) if row]
-    return Cells(rows)
+    rows = list(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter))
+    # An empty line is no row, but where a row has one cell.
+    one = bool(rows) and len(rows[0]) == 1
+    return Cells([row or [""] for row in rows if row or one])
 
 
 def _delimiter(text: str, path: Path) -> str:

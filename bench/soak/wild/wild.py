@@ -1,4 +1,4 @@
-"""Try files of public repositories: `python bench/soak/wild/run.py [PATTERN...]`.
+"""Try files of public repositories: `python bench/soak/wild/wild.py [PATTERN...]`.
 
 Each file of `sources.tsv` is fetched (`fetching.py`), read, converted, converted back and compared with what another
 reader makes of it, R for files of R, in a child process with a limit of time and memory. Its outcome is
@@ -76,9 +76,12 @@ class _Run:
         self.total = len(sources)
         of_r = [s for s in sources if s.kind in R_KINDS]
         others = [s for s in sources if s.kind not in R_KINDS]
-        for family in (of_r, others):
-            for start in range(0, len(family), _GROUP):
-                self.groups.put(family[start : start + _GROUP])
+        # In turn, so that one of two children waits for R while the other one works.
+        for start in range(0, max(len(of_r), len(others)), _GROUP):
+            for family in (of_r, others):
+                if part := family[start : start + _GROUP]:
+                    self.groups.put(part)
+        (self.folder / "progress.jsonl").unlink(missing_ok=True)
         threads = [threading.Thread(target=self._work, args=(n,)) for n in range(_CHILDREN)]
         for thread in threads:
             thread.start()
@@ -116,7 +119,10 @@ class _Run:
         for source, answer in done.values():
             if answer["peak"] > _PEAK:
                 answer["wrong"].append(["memory", f"{answer['peak'] >> 20} MiB"])
-            self.results.append({"name": source.name, "kind": source.kind, "size": source.size, **answer})
+            result = {"name": source.name, "kind": source.kind, "size": source.size, **answer}
+            self.results.append(result)
+            with (self.folder / "progress.jsonl").open("a", encoding="utf-8") as file:
+                print(json.dumps(result), file=file)
 
 
 def _expected_name(source: Source) -> str:
