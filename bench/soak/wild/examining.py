@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def attempt(found: Findings, step: str, call: Any) -> Any:
         found.refused.append([step, f"{type(error).__name__}: {error}"[:400]])
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - what is not Tare's own is what is looked for
+    except BaseException as error:
         found.wrong.append([step, f"{type(error).__module__}.{type(error).__name__}: {error}"[:400]])
     return None
 
@@ -83,7 +84,7 @@ def examine(kind: str, path: Path, folder: Path, expected: Path | None) -> Findi
     done = {}
     for target in (*_TARGETS[form], *((kind,) if kind in ("avro", "orc") else ())):
         out = folder / f"x.{target}"
-        done[target] = _convert(found, target, path, out, truth, _KIND_OF[target])
+        done[target] = _convert(found, _Step(target, path, out, _KIND_OF[target]), truth)
     if problems and not any(_noted(outcome) for outcome in done.values() if outcome):
         found.wrong.append(["read", "; ".join(problems)[:500]])
     elif problems:
@@ -91,30 +92,53 @@ def examine(kind: str, path: Path, folder: Path, expected: Path | None) -> Findi
     middle = folder / ("x.parquet" if form == "table" else "x.msgpack")
     if middle.exists():
         ending = {"arrow": "feather"}.get(kind, kind)
-        _convert(found, f"back to {ending}", middle, folder / f"back.{ending}", truth, kind, after=done)
+        back = _Step(f"back to {ending}", middle, folder / f"back.{ending}", kind)
+        _convert(found, back, truth, [one for one in done.values() if one])
     return found
 
 
-def _convert(
-    found: Findings, step: str, path: Path, out: Path, truth: Any, kind: str, after: Any = None
-) -> Any:
-    """Convert a file and compare what another library reads of the result with the truth."""
-    done = attempt(found, step, lambda: tare.convert(path, out))
+@dataclass(frozen=True)
+class _Step:
+    """One conversion.
+
+    Attributes:
+        name: What the report calls it.
+        path: The source.
+        out: The result.
+        kind: The format of the result.
+    """
+
+    name: str
+    path: Path
+    out: Path
+    kind: str
+
+
+def _convert(found: Findings, step: _Step, truth: Any, earlier: Iterable[Any] = ()) -> Any:
+    """Convert a file and compare what another library reads of the result with the truth.
+
+    Args:
+        found: What is added to.
+        step: The conversion.
+        truth: What its source has.
+        earlier: Conversions that made the source: what they told need not be told again.
+    """
+    done = attempt(found, step.name, lambda: tare.convert(step.path, step.out))
     if done is None:
         return None
     told = told_of(done)
     if told:
-        found.told.append([step, told[:300]])
+        found.told.append([step.name, told[:300]])
     problems = []
-    own = False
-    for name, other in itertools.chain(read_again(kind, out), _by_tare(kind, out)):
-        own = True
+    for name, other in itertools.chain(read_again(step.kind, step.out), _by_tare(step.kind, step.out)):
         problem = difference(truth, other)
         if not problem:
             return done
         problems.append(f"{name}: {problem}")
-    if own and not _is_told(problems, done) and not any(_is_told(problems, d) for d in (after or {}).values() if d):
-        found.wrong.append([step, "; ".join(problems)[:500] + (f" (told: {told[:200]})" if told else "")])
+    if problems and not any(_is_told(problems, one) for one in (done, *earlier)):
+        found.wrong.append(
+            [step.name, "; ".join(problems)[:500] + (f" (told: {told[:200]})" if told else "")]
+        )
     return done
 
 
@@ -143,7 +167,9 @@ def _noted(done: Any) -> bool:
 def _is_told(problems: list[str], done: Any) -> bool:
     """Return whether a conversion told the difference: of the column, or of all."""
     paths = {str(change["path"]) for change in (*done.changes, *done.losses)}
-    return all(any(path and path.split(".")[0] in problem for path in paths) for problem in problems) or bool(done.notes)
+    return all(any(path and path.split(".")[0] in problem for path in paths) for problem in problems) or bool(
+        done.notes
+    )
 
 
 def difference(truth: Any, other: Any) -> str:
@@ -177,7 +203,10 @@ def _tables(one: Table, other: Table) -> str:
         return f"{one.rows} rows, {other.rows} rows"
     given = dict(other.columns)
     if len(given) != len(other.columns) or len(dict(one.columns)) != len(one.columns):
-        pairs = [(name, values, back) for (name, values), (_, back) in zip(one.columns, other.columns, strict=False)]
+        pairs = [
+            (name, values, back)
+            for (name, values), (_, back) in zip(one.columns, other.columns, strict=False)
+        ]
     else:
         # A column of nulls may be missing where records leave nulls out.
         pairs = [(name, values, given.get(name, [None] * len(values))) for name, values in one.columns]
@@ -191,7 +220,9 @@ def _tables(one: Table, other: Table) -> str:
 def _cells_beside_table(cells: Cells, table: Table) -> str:
     rows = cells.rows
     names = [name for name, _ in table.columns]
-    body = rows[1:] if rows and [name.strip() for name in rows[0]] == [name.strip() for name in names] else rows
+    body = (
+        rows[1:] if rows and [name.strip() for name in rows[0]] == [name.strip() for name in names] else rows
+    )
     if len(body) not in (table.rows, table.rows + 1) or not rows:
         return f"{len(body)} rows, {table.rows} rows"
     if len(body) == table.rows + 1:

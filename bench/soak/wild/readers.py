@@ -57,7 +57,11 @@ def table_of(table: pa.Table) -> Table:
 def stored(path: Path) -> bytes:
     """Return the bytes of a file, decompressed."""
     data = path.read_bytes()
-    for magic, decompress in ((b"\x1f\x8b", gzip.decompress), (b"BZh", bz2.decompress), (b"\xfd7zXZ", lzma.decompress)):
+    for magic, decompress in (
+        (b"\x1f\x8b", gzip.decompress),
+        (b"BZh", bz2.decompress),
+        (b"\xfd7zXZ", lzma.decompress),
+    ):
         if data.startswith(magic):
             return decompress(data)
     return data
@@ -92,7 +96,7 @@ def read_again(kind: str, path: Path, expected: Path | None = None) -> Iterator[
             value = read(path)
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
-        except BaseException:  # noqa: BLE001, S112 - polars panics, and each library has errors of its own
+        except BaseException:
             continue
         yield name, value
 
@@ -101,7 +105,9 @@ def _arrow(path: Path) -> Table:
     import polars as pl
 
     data = stored(path)
-    frame = pl.read_ipc(io.BytesIO(data)) if data.startswith(b"ARROW1") else pl.read_ipc_stream(io.BytesIO(data))
+    frame = (
+        pl.read_ipc(io.BytesIO(data)) if data.startswith(b"ARROW1") else pl.read_ipc_stream(io.BytesIO(data))
+    )
     return table_of(frame.to_arrow())
 
 

@@ -28,7 +28,21 @@ _CLOCK = re.compile(r"\s*(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d+))?)?\s*")
 _WORDS = {"nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "infinity": math.inf,
           "-infinity": -math.inf}  # fmt: skip
 # What people write where nothing is; R's, pandas' and databases' words.
-_NOTHING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "<na>", "-nan", "\\n", "#na", "1.#qnan", "-1.#ind"}
+_NOTHING = {
+    "",
+    "na",
+    "n/a",
+    "nan",
+    "null",
+    "none",
+    "#n/a",
+    "<na>",
+    "-nan",
+    "\\n",
+    "#na",
+    "1.#qnan",
+    "-1.#ind",
+}
 
 
 @dataclass(frozen=True)
@@ -78,7 +92,7 @@ def _single(value: Any) -> Any:
     return None if value is None else float(str(np.float32(value)))
 
 
-def canonical(value: Any) -> Any:  # noqa: PLR0911 - one line a type
+def canonical(value: Any) -> Any:
     """Return a value with one type for each kind of value."""
     if value is None or isinstance(value, (bool, int, str, bytes, Stamp, Clock, Span, Decimal)):
         return value
@@ -86,8 +100,8 @@ def canonical(value: Any) -> Any:  # noqa: PLR0911 - one line a type
         if hasattr(value, "nanosecond"):  # of pandas
             stamp = value.tz_convert("UTC").tz_localize(None) if value.tzinfo else value
             return Stamp(int(stamp.as_unit("ns").value))
-        plain = value.astimezone(dt.timezone.utc).replace(tzinfo=None) if value.tzinfo else value  # noqa: UP017
-        return Stamp(_span(plain - dt.datetime(1970, 1, 1)))
+        aware = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        return Stamp(_span(aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)))
     if isinstance(value, dt.date):
         return Stamp((value - dt.date(1970, 1, 1)).days * _DAY)
     if isinstance(value, dt.time):
@@ -117,7 +131,7 @@ def _span(value: dt.timedelta) -> int:
     return ((value.days * 86_400 + value.seconds) * 10**6 + value.microseconds) * 1000
 
 
-def agree(a: Any, b: Any) -> bool:  # noqa: PLR0911, PLR0912 - one branch a pair of types
+def agree(a: Any, b: Any) -> bool:
     """Return whether two canonical values are the same; either of them may be a text that stands for the other.
 
     >>> agree(Stamp(0), "1970-01-01T00:00:00+00:00"), agree(1, 1.0), agree(b"a", "YQ=="), agree(True, 1)
@@ -136,7 +150,7 @@ def agree(a: Any, b: Any) -> bool:  # noqa: PLR0911, PLR0912 - one branch a pair
         return a.keys() == b.keys() and all(agree(a[key], b[key]) for key in a)
     if isinstance(a, dict) and a.keys() == {"tag", "value"}:  # a union, as ORC's own tool writes it
         return agree(a["value"], b)
-    if isinstance(a, list) and isinstance(b, dict) or isinstance(b, list) and isinstance(a, dict):
+    if (isinstance(a, list) and isinstance(b, dict)) or (isinstance(b, list) and isinstance(a, dict)):
         return _are_entries(a, b) if isinstance(a, list) else _are_entries(b, a)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(agree, a, b))
@@ -146,9 +160,9 @@ def agree(a: Any, b: Any) -> bool:  # noqa: PLR0911, PLR0912 - one branch a pair
         return _text_agrees(a, b)
     if isinstance(b, str):
         return _text_agrees(b, a)
-    if isinstance(a, bytes) and isinstance(b, list) or isinstance(b, bytes) and isinstance(a, list):
+    if (isinstance(a, bytes) and isinstance(b, list)) or (isinstance(b, bytes) and isinstance(a, list)):
         return [*a] == [*b]
-    if isinstance(a, Span) and isinstance(b, numbers) or isinstance(b, Span) and isinstance(a, numbers):
+    if (isinstance(a, Span) and isinstance(b, numbers)) or (isinstance(b, Span) and isinstance(a, numbers)):
         span, number = (a, b) if isinstance(a, Span) else (b, a)
         return any(Fraction(str(number)) * unit == span.ns for unit in _UNITS.values())
     return type(a) is type(b) and bool(a == b)
@@ -179,10 +193,13 @@ def _same_number(a: Any, b: Any) -> bool:
 def _is_single(number: float) -> bool:
     """Return whether a number may be a float of 32 bits: its double, or a text of few digits."""
     with np.errstate(over="ignore"):
-        return float(np.float32(number)) == number or len(repr(number).partition("e")[0].lstrip("-").replace(".", "")) <= 8
+        return (
+            float(np.float32(number)) == number
+            or len(repr(number).partition("e")[0].lstrip("-").replace(".", "")) <= 8
+        )
 
 
-def _text_agrees(text: str, value: Any) -> bool:  # noqa: PLR0911 - one line a type
+def _text_agrees(text: str, value: Any) -> bool:
     """Return whether a text stands for a value."""
     if isinstance(value, Stamp):
         return parse_stamp(text) == value.ns

@@ -108,7 +108,12 @@ class _Run:
         for number, source in enumerate(group):
             folder = place / str(number)
             folder.mkdir(parents=True)
-            asked = {"task": "all", "kind": source.kind, "path": str(file_of(source, self.folder)), "folder": str(folder)}
+            asked = {
+                "task": "all",
+                "kind": source.kind,
+                "path": str(file_of(source, self.folder)),
+                "folder": str(folder),
+            }
             if source.kind == "orc" and (beside := self.expected.get(_expected_name(source))):
                 asked["expected"] = str(beside)
             done[str(folder)] = source, child.ask(asked)
@@ -135,7 +140,9 @@ def _compare_by_r(place: Path, done: dict[str, tuple[Source, dict[str, Any]]], c
     folders = place / "folders"
     folders.write_text("".join(f"{name}\n" for name in done), encoding="utf-8")
     command = ["Rscript", "--vanilla", str(_COMPARE), str(folders), str(place / "compared")]
-    subprocess.run(command, check=False, timeout=_R_LIMIT_S, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        command, check=False, timeout=_R_LIMIT_S, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     for line in (place / "compared").read_text(encoding="utf-8", errors="replace").splitlines():
         folder, name, verdict, why = line.split("\t")
         answer = done[folder][1]

@@ -173,7 +173,7 @@ def test_a_child_that_dies_or_hangs_is_wrong(
 
 
 def test_what_r_wrote_down_is_read(module: Any) -> None:
-    text = "\n".join(["2", "a\\tb", "text", "2", "x\\\\n", "\\N", "n", "double", "2", "1.5", "NaN", ""])
+    text = "2\na\\tb\ntext\n2\nx\\\\n\n\\N\nn\ndouble\n2\n1.5\nNaN\n"
     table = module("r_files").read_dump(text)
     assert table.rows == 2
     assert table.columns[0] == ("a\tb", ["x\\n", None])
