@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.capabilities import ROOT
+from support.capabilities import ROOT, need_command, need_linux, need_r
 
 WILD = ROOT / "bench" / "soak" / "wild"
 
@@ -35,6 +35,7 @@ def source_of(sources: ModuleType, data: bytes, path: str = "data/x.csv") -> Any
 
 def repository(folder: Path, data: bytes) -> None:
     """Make a bare repository that has one file."""
+    need_command("git")
     work = folder / "work"
     (work / "data").mkdir(parents=True)
     (work / "data" / "x.csv").write_bytes(data)
@@ -142,6 +143,7 @@ def test_a_table_with_another_value_or_row_is_wrong(module: Any) -> None:
 
 def test_a_file_is_tried_in_a_child(module: Any, tmp_path: Path) -> None:
     """A table that is well read is the same in all formats."""
+    need_linux("/proc/self/clear_refs")
     children = module("children")
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,x\n2,y\n", encoding="utf-8")
@@ -178,6 +180,55 @@ def test_what_r_wrote_down_is_read(module: Any) -> None:
     assert table.rows == 2
     assert table.columns[0] == ("a\tb", ["x\\n", None])
     assert table.columns[1][1][0] == 1.5
+
+
+def test_r_compares_values_of_r(tmp_path: Path) -> None:
+    """Environments by their contents; another value, name or attribute is a difference, in them too."""
+    program = need_r()
+    make = r"""
+    made <- function(n, name = "a") {
+      inner <- new.env()
+      assign(name, n, envir = inner)
+      assign("self", inner, envir = inner)
+      list(x = factor("u"), f = local(function(x) x + k, list2env(list(k = n))), e = inner)
+    }
+    for (folder in c("good", "value", "name", "table")) dir.create(folder)
+    for (folder in c("good", "value", "name")) saveRDS(made(1), file.path(folder, "source.rds"))
+    saveRDS(made(1), "good/same.rds")
+    saveRDS(made(2), "value/same.rds")
+    saveRDS(made(1, "b"), "name/same.rds")
+    d <- data.frame(n = c(1.5, NA), t = c("a\tb", NA), l = c(TRUE, NA), i = c(2L, NA), w = as.Date(c("1970-01-03", NA)))
+    save(d, file = "table/source.RData")
+    saveRDS(d, "table/other.rds")
+    writeLines("d", "table/variable")
+    writeLines(c("good", "value", "name", "table"), "folders")
+    """
+    (tmp_path / "make.R").write_text(make, encoding="utf-8")
+    subprocess.run([program, "--vanilla", "make.R"], cwd=tmp_path, check=True)
+    command = [program, "--vanilla", WILD / "compare.R", "folders", "results"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    verdicts = {}
+    for line in (tmp_path / "results").read_text(encoding="utf-8").splitlines():
+        folder, name, verdict, _ = line.split("\t")
+        verdicts[folder, name] = verdict
+    assert verdicts == {
+        ("good", "same.rds"): "SAME", ("value", "same.rds"): "DIFFERS", ("name", "same.rds"): "DIFFERS",
+        ("table", "other.rds"): "SAME",
+    }  # fmt: skip
+    dumped = (tmp_path / "table" / "dump.tsv").read_text(encoding="utf-8")
+    assert dumped.splitlines()[:11] == [
+        "2",
+        "n",
+        "double",
+        "2",
+        "1.5",
+        "\\N",
+        "t",
+        "text",
+        "2",
+        "a\\tb",
+        "\\N",
+    ]
 
 
 def test_findings_have_reasons(module: Any) -> None:
