@@ -123,7 +123,7 @@ def _convert(found: Findings, step: _Step, truth: Any, earlier: Iterable[Any] = 
         truth: What its source has.
         earlier: Conversions that made the source: what they told need not be told again.
     """
-    done = attempt(found, step.name, lambda: tare.convert(step.path, step.out))
+    done = attempt(found, step.name, lambda: tare.convert(step.path, step.out, sync=False))
     if done is None:
         return None
     told = told_of(done)

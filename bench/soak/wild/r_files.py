@@ -39,7 +39,9 @@ def examine_r(kind: str, path: Path, folder: Path) -> Findings:
     for step, target in (("rds", "other.rds"), ("RData", "other.RData"), ("qs2", "middle.qs2")):
         if target.endswith(ending):
             continue
-        _tell(found, step, attempt(found, step, lambda to=target: tare.convert(path, folder / to)))
+        _tell(
+            found, step, attempt(found, step, lambda to=target: tare.convert(path, folder / to, sync=False))
+        )
     if (folder / "middle.qs2").exists():
         attempt(found, "qs2 to rds", lambda: tare.convert(folder / "middle.qs2", folder / "qs2.rds"))
     shutil.copy(path, folder / f"source.{ending}")
@@ -49,7 +51,9 @@ def examine_r(kind: str, path: Path, folder: Path) -> Findings:
             continue
         chosen = {"variable": variable} if variable is not None else {}
         out = folder / f"table.{step}"
-        _tell(found, step, attempt(found, step, lambda o=out, c=chosen: tare.convert(path, o, **c)))
+        _tell(
+            found, step, attempt(found, step, lambda o=out, c=chosen: tare.convert(path, o, sync=False, **c))
+        )
     if variable is not None:
         (folder / "variable").write_text(variable, encoding="utf-8")
     return found
