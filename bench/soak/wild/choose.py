@@ -24,8 +24,8 @@ _MOST: dict[str | None, int] = {
 _MOST_BYTES = 1_500_000
 # What belongs to the tools of a repository, not to its data; and files of 2 million rows.
 _TOOLS = re.compile(
-    r"(^|/)(\.|node_modules/|build/|demo-1[12]-zlib\.orc$|package(-lock)?\.json$|_config|_pkgdown|mkdocs|conda|environment|docs?/)|"
-    r"(^|/)(\w*lint\w*|appveyor|codecov|dependabot|pre-commit|tsconfig[^/]*|composer|manifest)\.(ya?ml|json)$"
+    r"(^|/)(\.|node_modules/|build/|package(-lock)?\.json$|_config|_pkgdown|mkdocs|conda|environment|docs?/)|"
+    r"demo-1[12]-zlib\.orc$|(^|/)(\w*lint\w*|appveyor|codecov|dependabot|pre-commit|tsconfig[^/]*|composer|manifest)\.(ya?ml|json)$"
 )
 
 

@@ -44,7 +44,8 @@ def examine_r(kind: str, path: Path, folder: Path) -> Findings:
         )
     if (folder / "middle.qs2").exists():
         attempt(found, "qs2 to rds", lambda: tare.convert(folder / "middle.qs2", folder / "qs2.rds"))
-    shutil.copy(path, folder / f"source.{ending}")
+    if kind in ("rds", "rdata"):
+        shutil.copy(path, folder / f"source.{ending}")
     variable = _first_table(whole) if kind == "rdata" else None
     for step in ("json", "parquet", "csv"):
         if kind == "rdata" and variable is None and step != "json":

@@ -150,8 +150,10 @@ def _compare_by_r(place: Path, done: dict[str, tuple[Source, dict[str, Any]]], c
         if verdict == "DIFFERS":
             answer["wrong"].append([name, f"R: not identical ({why})"])
         elif verdict == "CANNOT":
-            answer["unread"] = [name, why] if name == "source" else answer.get("unread")
-            if name != "source":
+            # Some objects cannot be touched without the package that has their class.
+            if name == "source" or "required package" in why:
+                answer["unread"] = [name, why]
+            else:
                 answer["wrong"].append([name, f"R: {why}"])
     for name, (_, answer) in done.items():
         more = child.ask({"task": "tables", "folder": name})
@@ -177,6 +179,7 @@ def _report(results: list[dict[str, Any]], findings: list[Finding], folder: Path
             result["outcome"] = _outcome(result, findings)
             counts[result["outcome"]] += 1
             counts["r_files" if result["kind"] in R_KINDS else "others"] += 1
+            counts["unread"] += "unread" in result
             counts["compared"] += any("CANNOT" not in judge for judge in result["judges"])
             print(json.dumps(result), file=file)
             if result["outcome"] == "wrong":
@@ -188,7 +191,7 @@ def _report(results: list[dict[str, Any]], findings: list[Finding], folder: Path
     for kind, outcomes in sorted(table.items()):
         print(kind, ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())))
     print(f"soak: files={len(results)}")
-    for what in ("r_files", "others", "compared", "same", "told", "refused", "known", "wrong"):
+    for what in ("r_files", "others", "compared", "unread", "same", "told", "refused", "known", "wrong"):
         print(f"soak: {what}={counts[what]}")
     return 1 if counts["wrong"] else 0
 
