@@ -135,10 +135,11 @@ def _convert(found: Findings, step: _Step, truth: Any, earlier: Iterable[Any] = 
         if not problem:
             return done
         problems.append(f"{name}: {problem}")
-    if problems and not any(_is_told(problems, one) for one in (done, *earlier)):
-        found.wrong.append(
-            [step.name, "; ".join(problems)[:500] + (f" (told: {told[:200]})" if told else "")]
-        )
+    what = "; ".join(problems)[:500] + (f" (told: {told[:200]})" if told else "")
+    if problems and any(_is_told(problems, one) for one in (done, *earlier)):
+        found.told.append([step.name, f"differs: {what}"])
+    elif problems:
+        found.wrong.append([step.name, what])
     return done
 
 

@@ -80,7 +80,10 @@ def column_values(column: pa.ChunkedArray) -> list[Any]:
     """Return the values of an Arrow column; moments beyond Python's years too."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return column_values(column.cast(kind.value_type))
+        try:
+            return column_values(column.cast(kind.value_type))
+        except pa.ArrowException:  # of nested categories
+            return [canonical(value) for value in column.to_pylist()]
     if isinstance(kind, pa.BaseExtensionType):
         return column_values(pa.chunked_array([c.storage for c in column.chunks], kind.storage_type))
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):
