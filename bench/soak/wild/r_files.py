@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from examining import Findings, attempt, difference, told_of
-from readers import Table, read_again
+from readers import Cells, Table, read_again
 from values import canonical
 
 import tare
@@ -103,6 +103,13 @@ def _of_table(truth: Table, other: Any) -> str:
         missing = [name for name, _ in truth.columns if name not in names]
         if missing and truth.rows:
             return f"no column {missing[0]}"
+    if isinstance(other, Cells):
+        # R writes down only columns of its plain types.
+        header = other.rows[0] if other.rows else []
+        if missing := [name for name, _ in truth.columns if name not in header]:
+            return f"no column {missing[0]}"
+        places = [header.index(name) for name, _ in truth.columns]
+        other = Cells([[row[at] if at < len(row) else "" for at in places] for row in other.rows])
     return difference(truth, other) if not isinstance(other, dict) else ""
 
 
