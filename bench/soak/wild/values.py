@@ -155,6 +155,8 @@ def agree(a: Any, b: Any) -> bool:
     """
     if a is _UNKNOWN or b is _UNKNOWN:
         return True
+    if isinstance(a, dict) and a.keys() == {"tag", "value"}:  # a union, as ORC's own tool writes it
+        return agree(a["value"], b)
     if a is None or b is None:
         return a is b
     if isinstance(a, bool) or isinstance(b, bool):
@@ -166,8 +168,6 @@ def agree(a: Any, b: Any) -> bool:
         return _same_number(a, b)
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(agree(a[key], b[key]) for key in a)
-    if isinstance(a, dict) and a.keys() == {"tag", "value"}:  # a union, as ORC's own tool writes it
-        return agree(a["value"], b)
     if (isinstance(a, list) and isinstance(b, dict)) or (isinstance(b, list) and isinstance(a, dict)):
         return _are_entries(a, b) if isinstance(a, list) else _are_entries(b, a)
     if isinstance(a, list) and isinstance(b, list):
@@ -297,7 +297,8 @@ def cell_agrees(cell: str, value: Any) -> bool:
     if isinstance(value, (int, float, Decimal)):
         if re.match(r"\+|-?0\d", text):
             return False
-        return agree(text, value)
+        # Or a decimal comma: no number is read of a text that has one for thousands.
+        return agree(text, value) or agree(text.replace(",", ".", 1), value)
     if isinstance(value, (Stamp, Clock)):
         return agree(text, value) or _other_date(text, value)
     return agree(text, value)

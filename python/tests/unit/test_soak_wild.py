@@ -98,7 +98,7 @@ def test_bytes_that_are_not_those_of_the_list_are_not_taken(
         ("007", 7, False), ("7", 7, True), ("1.50", 1.5, True), ("1.5", 1.25, False), ("+4917", 4917, False),
         ("NA", None, True), ("Namibia", None, False), ("x", "x", True), ("x", "y", False), ("true", True, True),
         ("2024-01-02", dt.date(2024, 1, 2), True), ("2024-01-02", dt.date(2024, 2, 1), False),
-        ("12:30:00", dt.time(12, 30), True), ("1e3", "1000.0", True), ("01", "1", False),
+        ("12:30:00", dt.time(12, 30), True), ("1e3", "1000.0", True), ("01", "1", False), ("1,5", 1.5, True), ("1,234", 1234, False),
     ],
 )  # fmt: skip
 def test_a_cell_is_compared_with_a_value(module: Any, cell: str, value: Any, expected: bool) -> None:
