@@ -32,7 +32,7 @@ from soak_records import RECORDS, commit_of, keep, read_runs
 
 LOGS = ROOT / "build" / "soak"
 TAIL = 40  # lines of the output of a failed case that its record keeps
-MISSING = 3  # the status of .ci/run-fuzz where a tool is missing
+MISSING = 3  # the status where a tool or public files are missing
 WIDTH = 80
 _PASSED = re.compile(r"^test result: ok\. (\d+) passed|^(\d+) passed", re.MULTILINE)
 _COUNTED = re.compile(r"soak: (\w+)=(\d+)$", re.MULTILINE)
@@ -203,7 +203,7 @@ def judge(case: Case, status: int | None, output: str, seconds: float) -> Outcom
     """Return the outcome of a case by its exit status, None if it was stopped at its limit, and its output."""
     # A record names no folder of one machine.
     lines = output.replace(str(ROOT), ".").replace(str(Path.home()), "~").splitlines()
-    if case.kind == "fuzz" and status == MISSING:
+    if case.kind in {"fuzz", "wild"} and status == MISSING:
         return Outcome("NOT RUN", seconds, problem=" ".join(line.strip() for line in lines[-2:]))
     counts: dict[str, int] = {}
     for what, count in _COUNTED.findall(output):

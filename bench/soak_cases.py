@@ -27,7 +27,7 @@ class Case:
 
     Attributes:
         name: What it is called on the command line and in the records.
-        kind: ``kills``, ``races``, ``mutations``, ``properties``, ``sizes`` or ``fuzz``.
+        kind: ``kills``, ``races``, ``mutations``, ``properties``, ``sizes``, ``wild`` or ``fuzz``.
         command: What runs it, from the top folder of the repository.
         guards: The sources that it tests: files, folders or patterns below the top folder.
         every: Days after which it is due again.
@@ -54,7 +54,7 @@ def read_cases(path: Path = DEFINITIONS, seconds: int | None = None) -> list[Cas
         seconds: How long each fuzz target searches; by default as long as the file says.
 
     Raises:
-        ValueError: A case has neither ``program`` nor ``pytest``, or two have one name.
+        ValueError: A case has none of ``program``, ``pytest`` and ``script``, or two have one name.
     """
     raw = tomllib.loads(path.read_text(encoding="utf-8"))
     every, limit = int(raw["every"]), float(raw["limit_s"])
@@ -85,8 +85,13 @@ def _case(one: Mapping[str, Any], every: int, limit_s: float) -> Case:
     elif "pytest" in one:
         tests = [one["pytest"]] if isinstance(one["pytest"], str) else one["pytest"]
         command = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-rP", *tests)
+    elif "script" in one:
+        tests = []
+        command = (sys.executable, one["script"])
     else:
-        raise ValueError(f"invalid case {one.get('name')!r}: expected program or pytest, got {sorted(one)}")
+        raise ValueError(
+            f"invalid case {one.get('name')!r}: expected program, pytest or script, got {sorted(one)}"
+        )
     return Case(
         name=one["name"],
         kind=one["kind"],

@@ -301,11 +301,15 @@ def _foreign_rule(a: Any) -> Callable[[Any, Any], bool] | None:
         return _float32
     if name in ("datetime64", "Timestamp"):
         return _timestamp
+    if name == "NaTType":  # what pandas makes of the least moment, which is a value of Arrow's
+        return lambda _, b: _text(b) and _instant(b) == _instant(_LEAST)
     if name in ("timedelta64", "Timedelta"):
         return lambda x, b: _duration_is(int(x.view("i8")) if name == "Timedelta" else _ns(x), b)
     if _numpy(a) and a.dtype.kind in "iub":
         return lambda x, b: same(x.item(), b) or rebuilt(x.item(), b)
-    for base in (bool, int, float, str, bytes, dt.datetime):
+    if isinstance(a, dt.datetime):
+        return _datetime
+    for base in (bool, int, float, str, bytes):
         if isinstance(a, base):
             plain = scalar_base(a, base)
             return lambda x, b: same(plain, b) or rebuilt(plain, b)
@@ -335,6 +339,7 @@ def _timestamp(a: Any, b: Any) -> bool:
     return left is not None and right is not None and left[:2] == right[:2] and _same_zone(left[2], right[2])
 
 
+_LEAST = "1677-09-21 00:12:43.145224192"
 _ISO_NS = re.compile(r"(\d{4,}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\Z")
 
 

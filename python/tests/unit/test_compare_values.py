@@ -11,6 +11,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tare.fidelity.comparison import show
@@ -263,3 +264,23 @@ def test_sets_that_marshal_has_no_room_for_are_compared() -> None:
 
     odd = [{np.timedelta64(7, "M"), np.timedelta64(7, "as")}]
     assert compare_values(odd, odd).verdict == "same"
+
+
+class _Moment(dt.datetime):
+    """A moment of another library."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (_Moment(2021, 3, 4, 12), "2021-03-04T12:00:00", "type"),
+        (_Moment(2021, 3, 4, 12), "2021-03-04T13:00:00", "lossy"),
+        (_Moment(2021, 3, 4, 12), 5, "lossy"),
+        (pd.NaT, "1677-09-21 00:12:43.145224192", "type"),
+        (pd.NaT, "1677-09-21 00:12:43.145224193", "lossy"),
+        (pd.NaT, 5, "lossy"),
+    ],
+)
+def test_moments_of_other_types_are_compared(before: object, after: object, verdict: str) -> None:
+    """A subclass of Python's type, and the least moment of 64 bits, of which pandas makes a missing one."""
+    assert [change.verdict for change in compare_values([before], [after]).changes] == [verdict]

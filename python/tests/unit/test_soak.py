@@ -71,9 +71,10 @@ def rust_file(program: str, test: str) -> Path:
 
 def test_every_case_names_tests_that_exist(cases: ModuleType) -> None:
     found = cases.read_cases()
-    assert {case.kind for case in found} == {"kills", "races", "mutations", "properties", "sizes", "fuzz"}
+    kinds = {"kills", "races", "mutations", "properties", "sizes", "wild", "fuzz"}
+    assert {case.kind for case in found} == kinds
     for case in found:
-        assert case.name.startswith(f"{case.kind}-")
+        assert case.name.startswith(f"{case.kind}-") or case.name == case.kind == "wild"
         if case.command[0] == "cargo":
             program = case.command[case.command.index("--test") + 1]
             tests = case.command[case.command.index("--show-output") + 1 :]
@@ -88,6 +89,8 @@ def test_every_case_names_tests_that_exist(cases: ModuleType) -> None:
                 # Of a folder, the number of examples of a property, which is set for all of them.
                 path = ROOT / place if place.endswith(".py") else ROOT / "python" / "tests" / "conftest.py"
                 assert re.search(r"scaled\(|some_steps\(", path.read_text(encoding="utf-8")), place
+        elif case.kind == "wild":
+            assert (ROOT / case.command[-1]).is_file()
 
 
 def test_every_child_is_started_by_its_name() -> None:

@@ -1,0 +1,257 @@
+"""`make soak NAME=wild`: its list is whole, its files are checked, and what is wrong is found."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from support.capabilities import ROOT, need_command, need_linux, need_r
+
+WILD = ROOT / "bench" / "soak" / "wild"
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.syspath_prepend(str(WILD))
+    yield importlib.import_module
+    for path in WILD.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+def source_of(sources: ModuleType, data: bytes, path: str = "data/x.csv") -> Any:
+    blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return sources.Source("owner/name", "0" * 40, blob, len(data), "csv", path)
+
+
+def repository(folder: Path, data: bytes) -> None:
+    """Make a bare repository that has one file."""
+    need_command("git")
+    work = folder / "work"
+    (work / "data").mkdir(parents=True)
+    (work / "data" / "x.csv").write_bytes(data)
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    for command in (("init", "-q"), ("add", "."), (*who, "commit", "-q", "-m", "Add a file")):
+        subprocess.run(["git", "-C", work, *command], check=True)
+    bare = folder / "owner+name.git"
+    subprocess.run(["git", "clone", "-q", "--bare", work, bare], check=True)
+    for key in ("uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"):
+        subprocess.run(["git", f"--git-dir={bare}", "config", key, "true"], check=True)
+
+
+def test_the_list_names_enough_files_of_each_kind(module: Any) -> None:
+    """At least 300 files of R and 500 tables, each once, each with what finds and proves it."""
+    sources = module("sources")
+    found = sources.read_sources()
+    assert sum(one.kind in sources.R_KINDS for one in found) >= 300
+    tables = {"arrow", "avro", "csv", "ndjson", "orc", "parquet"}
+    assert sum(one.kind in tables for one in found) >= 500
+    assert len({one.blob for one in found}) == len(found)
+    for one in found:
+        assert len(one.blob) == len(one.commit) == 40
+        assert sources.kind_of(one.path) == one.kind
+        assert one.size < 4 << 20
+
+
+def test_files_come_from_a_mirror(module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fetching, source = module("fetching"), source_of(module("sources"), b"a,b\n1,2\n")
+    repository(tmp_path, b"a,b\n1,2\n")
+    monkeypatch.setenv("TARE_WILD_MIRROR", str(tmp_path))
+    assert fetching.fetch_all([source], tmp_path / "cache") == {}
+    assert fetching.file_of(source, tmp_path / "cache").read_bytes() == b"a,b\n1,2\n"
+
+
+def test_files_come_from_their_address(module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Only the blobs that are asked for are fetched, by their ids."""
+    fetching, sources = module("fetching"), module("sources")
+    repository(tmp_path, b"a,b\n1,2\n")
+    monkeypatch.delenv("TARE_WILD_MIRROR", raising=False)
+    monkeypatch.setattr(sources.Source, "address", f"file://{tmp_path}/owner+name.git")
+    source = source_of(sources, b"a,b\n1,2\n")
+    assert fetching.fetch_all([source], tmp_path / "cache") == {}
+    assert fetching.file_of(source, tmp_path / "cache").read_bytes() == b"a,b\n1,2\n"
+
+
+def test_bytes_that_are_not_those_of_the_list_are_not_taken(
+    module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fetching, source = module("fetching"), source_of(module("sources"), b"other")
+    repository(tmp_path, b"a,b\n1,2\n")
+    monkeypatch.setenv("TARE_WILD_MIRROR", str(tmp_path))
+    problems = fetching.fetch_all([source], tmp_path / "cache")
+    assert problems == {"owner/name/data/x.csv": "the repository does not have it"}
+    assert not fetching.file_of(source, tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "expected"),
+    [
+        ("007", 7, False), ("7", 7, True), ("1.50", 1.5, True), ("1.5", 1.25, False), ("+4917", 4917, False),
+        ("NA", None, True), ("Namibia", None, False), ("x", "x", True), ("x", "y", False), ("true", True, True),
+        ("2024-01-02", dt.date(2024, 1, 2), True), ("2024-01-02", dt.date(2024, 2, 1), False),
+        ("12:30:00", dt.time(12, 30), True), ("1e3", "1000.0", True), ("01", "1", False), ("1,5", 1.5, True), ("1,234", 1234, False),
+    ],
+)  # fmt: skip
+def test_a_cell_is_compared_with_a_value(module: Any, cell: str, value: Any, expected: bool) -> None:
+    values = module("values")
+    assert values.cell_agrees(cell, values.canonical(value)) is expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (1, 1.0, True), (1, True, False), (2**53 + 1, float(2**53), False), (0.1, 0.2, False),
+        (float("nan"), float("nan"), True), (None, float("nan"), False), (b"a", "YQ==", True), (b"a", "Yg==", False),
+        ({"a": 1}, {"a": 1, "b": None}, False), ([1, 2], [1, 3], False),
+        (dt.datetime(2024, 1, 2, 3), "2024-01-02T03:00:00Z", True),
+        (dt.datetime(2024, 1, 2, 3), "2024-01-02 04:00:00", False),
+        (0.123456789012, 0.12345679104328156, False),
+    ],
+)  # fmt: skip
+def test_two_values_are_compared(module: Any, one: Any, other: Any, expected: bool) -> None:
+    values = module("values")
+    assert values.agree(values.canonical(one), values.canonical(other)) is expected
+
+
+def test_moments_beyond_the_years_of_python_are_compared(module: Any) -> None:
+    values = module("values")
+    far = pa.chunked_array([pa.array([400_000 * 86_400], pa.timestamp("s"))])
+    assert values.column_values(far) == [values.Stamp(400_000 * 86_400 * 10**9)]
+    assert values.parse_stamp("9999-12-31 00:00:00") == 253402214400 * 10**9
+    assert values.parse_stamp("12024-01-01") == (
+        values.parse_stamp("2024-01-01") + 25 * 146_097 * 86_400 * 10**9
+    )
+
+
+def test_a_table_with_another_value_or_row_is_wrong(module: Any) -> None:
+    examining, readers = module("examining"), module("readers")
+    truth = readers.table_of(pa.table({"a": [1, 2], "b": ["x", None]}))
+    assert examining.difference(truth, readers.table_of(pa.table({"a": [1.0, 2.0], "b": ["x", None]}))) == ""
+    other = readers.table_of(pa.table({"a": [1, 3], "b": ["x", None]}))
+    assert examining.difference(truth, other) == "column a, row 2: 2 beside 3"
+    assert examining.difference(truth, readers.table_of(pa.table({"a": [1], "b": ["x"]}))) == "2 rows, 1 rows"
+
+
+def test_a_file_is_tried_in_a_child(module: Any, tmp_path: Path) -> None:
+    """A table that is well read is the same in all formats."""
+    need_linux("/proc/self/clear_refs")
+    children = module("children")
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,x\n2,y\n", encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    child = children.Child(tmp_path / "log")
+    asked = {"task": "all", "kind": "csv", "path": str(path), "folder": str(tmp_path / "out")}
+    answer = child.ask(asked)
+    child.close()
+    assert {key: answer[key] for key in ("refused", "told", "wrong", "judges")} == {
+        "refused": [], "told": [], "wrong": [], "judges": ["csv"],
+    }  # fmt: skip
+    assert answer["peak"] > 0
+
+
+@pytest.mark.parametrize(
+    ("code", "limit_s", "expected"),
+    [
+        ("import os, sys; sys.stdin.readline(); os.abort()", 60.0, ["crash", "the process ended with -6"]),
+        ("import sys, time; sys.stdin.readline(); time.sleep(600)", 0.2, ["hang", "no answer within 0 s"]),
+    ],
+)
+def test_a_child_that_dies_or_hangs_is_wrong(
+    module: Any, tmp_path: Path, code: str, limit_s: float, expected: list[str]
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(code, encoding="utf-8")
+    child = module("children").Child(tmp_path / "log", program, limit_s)
+    assert child.ask({})["wrong"] == [expected]
+
+
+def test_what_r_wrote_down_is_read(module: Any) -> None:
+    text = "2\na\\tb\ntext\n2\nx\\\\n\n\\N\nn\ndouble\n2\n1.5\nNaN\n"
+    table = module("r_files").read_dump(text)
+    assert table.rows == 2
+    assert table.columns[0] == ("a\tb", ["x\\n", None])
+    assert table.columns[1][1][0] == 1.5
+
+
+def test_r_compares_values_of_r(tmp_path: Path) -> None:
+    """Environments by their contents; another value, name or attribute is a difference, in them too."""
+    program = need_r()
+    make = r"""
+    made <- function(n, name = "a") {
+      inner <- new.env()
+      assign(name, n, envir = inner)
+      assign("self", inner, envir = inner)
+      list(x = factor("u"), f = local(function(x) x + k, list2env(list(k = n))), e = inner)
+    }
+    for (folder in c("good", "value", "name", "table")) dir.create(folder)
+    for (folder in c("good", "value", "name")) saveRDS(made(1), file.path(folder, "source.rds"))
+    saveRDS(made(1), "good/same.rds")
+    saveRDS(made(2), "value/same.rds")
+    saveRDS(made(1, "b"), "name/same.rds")
+    d <- data.frame(n = c(1.5, NA), t = c("a\tb", NA), l = c(TRUE, NA), i = c(2L, NA), w = as.Date(c("1970-01-03", NA)))
+    save(d, file = "table/source.RData")
+    saveRDS(d, "table/other.rds")
+    writeLines("d", "table/variable")
+    writeLines(c("good", "value", "name", "table"), "folders")
+    """
+    (tmp_path / "make.R").write_text(make, encoding="utf-8")
+    subprocess.run([program, "--vanilla", "make.R"], cwd=tmp_path, check=True)
+    command = [program, "--vanilla", WILD / "compare.R", "folders", "results"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    verdicts = {}
+    for line in (tmp_path / "results").read_text(encoding="utf-8").splitlines():
+        folder, name, verdict, _ = line.split("\t")
+        verdicts[folder, name] = verdict
+    assert verdicts == {
+        ("good", "same.rds"): "SAME", ("value", "same.rds"): "DIFFERS", ("name", "same.rds"): "DIFFERS",
+        ("table", "other.rds"): "SAME",
+    }  # fmt: skip
+    dumped = (tmp_path / "table" / "dump.tsv").read_text(encoding="utf-8")
+    assert dumped.splitlines()[:11] == [
+        "2",
+        "n",
+        "double",
+        "2",
+        "1.5",
+        "\\N",
+        "t",
+        "text",
+        "2",
+        "a\\tb",
+        "\\N",
+    ]
+
+
+def test_findings_have_reasons(module: Any) -> None:
+    known = module("known")
+    for finding in known.read_findings():
+        assert finding.reason
+    finding = known.Finding("a/*", "csv", "row 1", "as it is")
+    assert known.explained([finding], "a/x", "csv", "column b, row 1: 1 beside 2")
+    assert not known.explained([finding], "b/x", "csv", "row 1")
+
+
+def test_outcomes_are_counted(module: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = module("wild")
+    plain = {"kind": "csv", "refused": [], "told": [], "wrong": [], "judges": ["csv"]}
+    results = [
+        {**plain, "name": "a"},
+        {**plain, "name": "b", "told": [["csv", "x"]]},
+        {**plain, "name": "c", "refused": [["read", "x"]], "judges": []},
+        {**plain, "name": "d", "kind": "rds", "wrong": [["csv", "2 rows, 1 rows"]]},
+    ]
+    assert run._report(results, [], tmp_path) == 1
+    printed = capsys.readouterr().out
+    for line in ("files=4", "r_files=1", "compared=3", "same=1", "told=1", "refused=1", "wrong=1"):
+        assert f"soak: {line}\n" in printed
+    lines = (tmp_path / "report.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["outcome"] for line in lines] == ["same", "told", "refused", "wrong"]
