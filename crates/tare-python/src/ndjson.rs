@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use tare::ndjson::{ChangeKind, Reader};
+use tare::ndjson::{Change, ChangeKind, Finder, Reader};
 
 use crate::error::to_py;
 use crate::robject::{array_capsules, schema_capsule, schema_of};
@@ -39,17 +39,79 @@ impl NdjsonReader {
     }
 
     /// What was not as the columns have it: column, path, `missing` or `whole`, and how often.
-    fn changes(&self) -> Vec<(String, String, &'static str, u64)> {
+    fn changes(&self) -> Vec<Told> {
         let reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = reader.changes().into_iter().map(|change| {
-            let kind = match change.kind {
-                ChangeKind::Missing => "missing",
-                ChangeKind::Whole => "whole",
-                _ => "other",
-            };
-            (change.column, change.path, kind, change.count)
+        reader.changes().into_iter().map(told).collect()
+    }
+}
+
+/// Column, path, `missing` or `whole`, and how often.
+type Told = (String, String, &'static str, u64);
+
+fn told(change: Change) -> Told {
+    let kind = match change.kind {
+        ChangeKind::Missing => "missing",
+        ChangeKind::Whole => "whole",
+        _ => "other",
+    };
+    (change.column, change.path, kind, change.count)
+}
+
+/// Reads lines into columns, and finds out what types these have.
+#[pyclass(frozen, module = "tare._tare")]
+pub struct NdjsonFinder(Mutex<Finder>);
+
+impl NdjsonFinder {
+    fn with<T>(&self, act: impl FnOnce(&mut Finder) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl NdjsonFinder {
+    #[new]
+    #[pyo3(signature = (schema=None))]
+    fn new(schema: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(schema) = schema else {
+            return Ok(Self(Mutex::new(Finder::new())));
+        };
+        let field = schema_of(schema)?;
+        let DataType::Struct(fields) = field.data_type() else {
+            return Err(PyTypeError::new_err("not the schema of a table"));
+        };
+        Ok(Self(Mutex::new(Finder::of(fields))))
+    }
+
+    #[pyo3(signature = (lines, threads=None))]
+    fn read(&self, py: Python<'_>, lines: &[u8], threads: Option<usize>) -> PyResult<()> {
+        let threads = threads.unwrap_or_else(tare::compress::default_threads);
+        let read = py.detach(|| self.with(|finder| finder.read(lines, threads)));
+        read.map_err(|error| to_py(py, error))
+    }
+
+    /// The rows that were not taken before.
+    fn take(&self, py: Python<'_>) -> PyResult<Vec<NdjsonRows>> {
+        let taken = py.detach(|| self.with(Finder::take));
+        let taken = taken.map_err(|error| to_py(py, error))?.into_iter();
+        let rows = taken.map(|rows| {
+            let field = Field::new("", rows.data_type().clone(), false);
+            NdjsonRows(field, Arc::new(rows))
         });
-        told.collect()
+        Ok(rows.collect())
+    }
+
+    /// The columns of the lines so far, as a schema of Arrow.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let fields = self.with(|finder| finder.fields());
+        schema_capsule(py, &Field::new("", DataType::Struct(fields), false))
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.with(|finder| finder.rows())).unwrap_or(usize::MAX)
+    }
+
+    fn changes(&self) -> Vec<Told> {
+        self.with(|finder| finder.changes().into_iter().map(told).collect())
     }
 }
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tare import kinds
+from tare.converting.rows import filled
 from tare.converting.second_reading.agreement import first_difference
 from tare.converting.second_reading.outcome import (
     Difference,
@@ -79,7 +81,10 @@ def read_ndjson(request: Request) -> SecondReading:
         for start, end in chosen:
             places = lines[start:end]
             read = [_part(decode(data[starts[at] : ends[at]]), request) for at in places.tolist()]
-            if (found := first_difference(rows.block(start, end), read)) is not None:
+            first = rows.block(start, end)
+            if rows.fill:
+                read = [filled(one, row) for one, row in zip(read, first, strict=True)]
+            if (found := first_difference(first, read)) is not None:
                 return SecondReading("msgspec", "", compared, total, _told("", found, start))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return SecondReading(why="msgspec does not read it")
@@ -141,18 +146,25 @@ class _Rows:
     """The items of a list, or the rows of columns.
 
     Args:
-        value: A list, or lists by the name of a column.
+        value: A list, lists by the name of a column, or a table.
     """
 
     def __init__(self, value: Any) -> None:
         self._value = value
         self._columns = isinstance(value, dict)
+        #: Whether all rows have all names, null where lines lack them.
+        self.fill = kinds.kind_of(value) == "table"
 
     def __len__(self) -> int:
+        if self.fill:
+            return int(self._value.num_rows)
         return len(next(iter(self._value.values()), ())) if self._columns else len(self._value)
 
     def block(self, start: int, end: int) -> list[Any]:
         """Returns the rows from one to another."""
+        if self.fill:
+            rows: list[Any] = self._value.slice(start, end - start).to_pylist()
+            return rows
         if not self._columns:
             return list(self._value[start:end])
         parts = [cells[start:end] for cells in self._value.values()]
