@@ -579,6 +579,16 @@ class NdjsonReader:
             Limit: 2 GiB of text in a column.
         """
 
+class JsonStructure:
+    """Passes over JSON text, one value or many, and counts what stands in it; strings are found by their quotes."""
+
+    def __init__(self) -> None: ...
+    def pass_over(self, text: bytes) -> None:
+        """Passes over more of the text."""
+
+    def counts(self) -> list[tuple[str, int]]:
+        """What was counted so far, by the names of `tare.datasets.jsonscan.Scan`, and ``lines`` that are not blank."""
+
 class NdjsonFinder:
     """Reads whole lines of JSON, an object each, as rows of a table, and finds out what types its columns have.
 
@@ -601,6 +611,13 @@ class NdjsonFinder:
             Malformed, Truncated: With the byte offset in all lines, if it is known: no JSON, or no row of a table whose
                 columns have one type each. Nothing more is to be read then.
             Limit: 2 GiB of text in a column, more than 4,096 names in objects, or far more missing names than bytes.
+        """
+
+    def read_array(self, text: bytes, threads: int | None = None) -> None:
+        """Takes the objects of an array, the whole text of one value of JSON, as rows.
+
+        Raises:
+            Malformed, Truncated, Limit: As `read`.
         """
 
     def take(self) -> list[NdjsonRows]:

@@ -1,11 +1,13 @@
 //! Lines as columns whose types are found on the way, on several threads.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::{Array, StructArray};
 use arrow_schema::Fields;
 
+use super::array;
 use super::found::Names;
 use super::widen::widened;
 use super::{Change, Reader};
@@ -74,34 +76,62 @@ impl Finder {
         while self.readers.len() < threads {
             self.readers.push(Reader::finding(&fields)?);
         }
-        let work = Work {
-            blocks,
-            next: AtomicUsize::new(0),
-            done: Mutex::default(),
-        };
-        let (mine, others) = match self.readers.split_first_mut() {
-            Some((mine, others)) => (mine, others),
-            None => return Ok(()),
-        };
-        std::thread::scope(|scope| {
-            for reader in others.iter_mut().take(threads.saturating_sub(1)) {
-                let named = std::thread::Builder::new().name("tare-ndjson".to_owned());
-                // Without another thread this one reads all.
-                drop(named.spawn_scoped(scope, || work.run(reader)));
-            }
-            work.run(mine);
+        let readers: Vec<_> = self.readers.iter_mut().take(threads).collect();
+        let done = side_by_side(&blocks, readers, |reader, block| {
+            reader.read_found(lines.get(block.clone()).unwrap_or_default())
         });
-        let mut done = work.done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|block| block.0);
         for (at, read) in done {
-            let (rows, names) = read.map_err(|error| self.placed(error, &work.blocks, at))?;
-            self.names.add(names)?;
-            self.rows = self.rows.saturating_add(rows.len() as u64);
-            if rows.len() > 0 {
-                self.batches.push(rows);
-            }
+            let start = blocks.get(at).map_or(0, |block| block.start);
+            let read = read.map_err(|error| placed(error, self.bytes, start))?;
+            self.add(read)?;
         }
         self.bytes = self.bytes.saturating_add(lines.len() as u64);
+        Ok(())
+    }
+
+    /// Takes the objects of an array, the whole text of one value of JSON, as rows.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); it is no array, or has something else than objects.
+    pub fn read_array(&mut self, text: &[u8], threads: usize) -> Result<()> {
+        let fields = self.names.fields();
+        let Some(cuts) = array::cuts(text, BLOCK_BYTES)? else {
+            return Ok(());
+        };
+        let threads = threads.clamp(1, cuts.len().max(1));
+        let done = side_by_side(&cuts, vec![(); threads], |(), cut| {
+            // Where a cut is none, what was read is of other objects, and nothing is to be known of them.
+            let mut reader = Reader::finding(&fields)?;
+            reader.read_elements(text, cut.clone())
+        });
+        let mut at = cuts.first().map_or(0, |cut| cut.start);
+        for (place, read) in done {
+            let Some(cut) = cuts.get(place) else {
+                continue;
+            };
+            if cut.end <= at {
+                continue;
+            }
+            let read = if cut.start == at {
+                read
+            } else {
+                Reader::finding(&fields)?.read_elements(text, at..cut.end)
+            };
+            let (next, read) = read.map_err(|error| placed(error, self.bytes, 0))?;
+            self.add(read)?;
+            at = next;
+        }
+        array::end(text, at).map_err(|error| placed(error, self.bytes, 0))?;
+        self.bytes = self.bytes.saturating_add(text.len() as u64);
+        Ok(())
+    }
+
+    fn add(&mut self, (rows, names): Found) -> Result<()> {
+        self.names.add(names)?;
+        self.rows = self.rows.saturating_add(rows.len() as u64);
+        if !rows.is_empty() {
+            self.batches.push(rows);
+        }
         Ok(())
     }
 
@@ -121,7 +151,7 @@ impl Finder {
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
-        self.names.changes("", "", self.rows, &mut changes);
+        self.names.changes(None, self.rows, &mut changes);
         changes
     }
 
@@ -134,58 +164,70 @@ impl Finder {
         let batches = std::mem::take(&mut self.batches).into_iter();
         batches.map(|rows| widened(&rows, &fields)).collect()
     }
+}
 
-    #[cold]
-    fn placed(&self, error: Error, blocks: &[&[u8]], at: usize) -> Error {
-        let before = blocks.iter().take(at).map(|block| block.len() as u64);
-        match error.offset() {
-            Some(offset) => {
-                let start = before.sum::<u64>().saturating_add(self.bytes);
-                error.with_offset(start.saturating_add(offset))
-            }
-            None => error,
+/// Rows, and what their values were.
+type Found = (StructArray, Names);
+
+#[cold]
+fn placed(error: Error, before: u64, start: usize) -> Error {
+    match error.offset() {
+        Some(offset) => {
+            let start = before.saturating_add(start as u64);
+            error.with_offset(start.saturating_add(offset))
         }
+        None => error,
     }
 }
 
-type Block = (usize, Result<(StructArray, Names)>);
-
-/// Blocks that threads take one by one.
-struct Work<'t> {
-    blocks: Vec<&'t [u8]>,
-    next: AtomicUsize,
-    done: Mutex<Vec<Block>>,
-}
-
-impl Work<'_> {
-    fn run(&self, reader: &mut Reader) {
-        loop {
-            let at = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(block) = self.blocks.get(at) else {
-                return;
-            };
-            let read = reader.read_found(block);
-            if read.is_err() {
-                // What stands behind it is of no use; what stands before it is in work.
-                self.next.store(self.blocks.len(), Ordering::Relaxed);
-            }
-            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.push((at, read));
+/// What was made of parts of a text, one by one, by several threads, in order; behind an error there may be nothing.
+fn side_by_side<W: Send, T: Send>(
+    parts: &[Range<usize>],
+    with: Vec<W>,
+    read: impl Fn(&mut W, &Range<usize>) -> Result<T> + Sync,
+) -> Vec<(usize, Result<T>)> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(parts.len()));
+    let run = |mut with: W| loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some(part) = parts.get(at) else {
+            return;
+        };
+        let read = read(&mut with, part);
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.push((at, read));
+    };
+    let run = &run;
+    let mut with = with.into_iter();
+    let mine = with.next();
+    std::thread::scope(|scope| {
+        for one in with {
+            let named = std::thread::Builder::new().name("tare-ndjson".to_owned());
+            // Without another thread this one reads all.
+            drop(named.spawn_scoped(scope, move || run(one)));
         }
-    }
+        if let Some(mine) = mine {
+            run(mine);
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|one| one.0);
+    done
 }
 
 /// The lines in blocks that end where lines do.
-fn blocks(lines: &[u8]) -> Vec<&[u8]> {
+fn blocks(lines: &[u8]) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
-    let mut rest = lines;
-    while !rest.is_empty() {
-        let behind = rest.get(BLOCK_BYTES..).unwrap_or_default();
+    let mut start = 0;
+    while start < lines.len() {
+        let least = start.saturating_add(BLOCK_BYTES);
+        let behind = lines.get(least..).unwrap_or_default();
         let end = memchr::memchr(b'\n', behind);
-        let end = end.map_or(rest.len(), |end| end.saturating_add(BLOCK_BYTES + 1));
-        let (block, later) = rest.split_at_checked(end).unwrap_or((rest, &[]));
-        blocks.push(block);
-        rest = later;
+        let end = end.map_or(lines.len(), |end| {
+            least.saturating_add(end).saturating_add(1)
+        });
+        blocks.push(start..end);
+        start = end;
     }
     blocks
 }

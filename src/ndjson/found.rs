@@ -143,8 +143,11 @@ impl Found {
                 names.add(others)?;
                 Kind::Object(names)
             }
-            (Kind::Int(..), Kind::Float | Kind::Uint) | (Kind::Float | Kind::Uint, Kind::Int(..)) => {
-                return Err(apart("whole numbers that no one type holds with the others"));
+            (Kind::Int(..), Kind::Float | Kind::Uint)
+            | (Kind::Float | Kind::Uint, Kind::Int(..)) => {
+                return Err(apart(
+                    "whole numbers that no one type holds with the others",
+                ));
             }
             (a, b) => {
                 return Err(apart(&format!("{} and {}", a.word(), b.word())));
@@ -164,7 +167,7 @@ impl Found {
         }
         match &self.kind {
             Kind::List(item) => item.changes(of, &format!("{path}[]"), changes),
-            Kind::Object(names) => names.changes(of, path, self.values, changes),
+            Kind::Object(names) => names.changes(Some((of, path)), self.values, changes),
             _ => {}
         }
     }
@@ -219,12 +222,17 @@ impl Names {
         fields.collect()
     }
 
-    /// What columns of these types make of so many objects, below `path` in a column; those of a table have nothing above.
-    pub(super) fn changes(&self, of: &str, path: &str, objects: u64, changes: &mut Vec<Change>) {
+    /// What columns of these types make of so many objects, below a column and a path in it; those of a table have nothing above.
+    pub(super) fn changes(
+        &self,
+        above: Option<(&str, &str)>,
+        objects: u64,
+        changes: &mut Vec<Change>,
+    ) {
         for (name, found) in &self.found {
-            let (of, path) = match path {
-                "" => (&**name, name.to_string()),
-                above => (of, format!("{above}.{name}")),
+            let (of, path) = match above {
+                None => (&**name, name.to_string()),
+                Some((of, above)) => (of, format!("{above}.{name}")),
             };
             let missing = objects.saturating_sub(found.present);
             if missing > 0 {

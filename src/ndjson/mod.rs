@@ -38,11 +38,13 @@
     clippy::cast_possible_truncation
 )]
 
+mod array;
 mod column;
 mod finder;
 mod found;
 mod nested;
 mod numbers;
+mod structure;
 mod texts;
 mod widen;
 
@@ -54,6 +56,7 @@ use crate::{Error, ErrorKind, Result};
 pub use finder::Finder;
 use found::Names;
 use nested::Object;
+pub use structure::{Counts, Structure};
 
 /// Fields inside each other, at most.
 const MOST_LEVELS: usize = 64;

@@ -189,8 +189,7 @@ impl Object {
         let quoted = is_plain.then(|| [&name[..], b"\""].concat().into());
         self.quoted.push(quoted);
         self.places.insert(name.into(), place);
-        self.columns
-            .push(Column::Null(self.rows.saturating_sub(1)));
+        self.columns.push(Column::Null(self.rows.saturating_sub(1)));
         self.seen.push(0);
         self.missing.push(self.objects.saturating_sub(1));
         Ok(place)
@@ -252,7 +251,9 @@ impl Object {
         let arrays = self.columns.iter_mut().map(Column::finish);
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         // Where types are found, those of the columns are others than when their names were.
-        if (self.fields.iter().zip(&arrays)).any(|(field, array)| field.data_type() != array.data_type()) {
+        if (self.fields.iter().zip(&arrays))
+            .any(|(field, array)| field.data_type() != array.data_type())
+        {
             let fields = self.fields.iter().zip(&arrays);
             self.fields = fields.map(|(field, array)| of_type(field, array)).collect();
         }

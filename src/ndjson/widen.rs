@@ -20,7 +20,10 @@ pub(super) fn widened(rows: &StructArray, fields: &Fields) -> Result<StructArray
     }
     // Most names stand where they did.
     let columns = fields.iter().enumerate().map(|(at, field)| {
-        let same = rows.fields().get(at).filter(|one| one.name() == field.name());
+        let same = rows
+            .fields()
+            .get(at)
+            .filter(|one| one.name() == field.name());
         let column = match same {
             Some(_) => rows.columns().get(at),
             None => rows.column_by_name(field.name()),
@@ -43,7 +46,10 @@ fn wider(array: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
         (DataType::Null, _) => new_null_array(kind, array.len()),
         (DataType::Int64, DataType::Float64) => {
             let array = array.as_primitive::<Int64Type>();
-            #[allow(clippy::cast_precision_loss, reason = "at most 2^53, as they were found to be")]
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "at most 2^53, as they were found to be"
+            )]
             let values = array.values().iter().map(|&value| value as f64).collect();
             Arc::new(numbers::<Float64Type>(values, array)?)
         }

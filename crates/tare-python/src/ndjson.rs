@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use tare::ndjson::{Change, ChangeKind, Finder, Reader};
+use tare::ndjson::{Change, ChangeKind, Finder, Reader, Structure};
 
 use crate::error::to_py;
 use crate::robject::{array_capsules, schema_capsule, schema_of};
@@ -89,6 +89,13 @@ impl NdjsonFinder {
         read.map_err(|error| to_py(py, error))
     }
 
+    #[pyo3(signature = (text, threads=None))]
+    fn read_array(&self, py: Python<'_>, text: &[u8], threads: Option<usize>) -> PyResult<()> {
+        let threads = threads.unwrap_or_else(tare::compress::default_threads);
+        let read = py.detach(|| self.with(|finder| finder.read_array(text, threads)));
+        read.map_err(|error| to_py(py, error))
+    }
+
     /// The rows that were not taken before.
     fn take(&self, py: Python<'_>) -> PyResult<Vec<NdjsonRows>> {
         let taken = py.detach(|| self.with(Finder::take));
@@ -137,5 +144,47 @@ impl NdjsonRows {
     ) -> PyResult<Bound<'py, PyTuple>> {
         drop(requested_schema); // a wish, which producers may leave
         array_capsules(py, &self.0, &self.1)
+    }
+}
+
+/// Passes over JSON text and counts what stands in it.
+#[pyclass(frozen, module = "tare._tare")]
+pub struct JsonStructure(Mutex<Structure>);
+
+#[pymethods]
+impl JsonStructure {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    #[pyo3(name = "pass_over")]
+    fn pass(&self, py: Python<'_>, text: &[u8]) {
+        py.detach(|| {
+            let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            found.pass(text);
+        });
+    }
+
+    fn counts(&self) -> Vec<(&'static str, i64)> {
+        let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = found.counts();
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        vec![
+            ("length", number(counts.length)),
+            ("depth", counts.depth),
+            ("depth_at", number(counts.depth_at)),
+            ("open_levels", counts.open_levels),
+            ("in_string", i64::from(counts.in_string)),
+            ("strings", number(counts.strings)),
+            ("keys", number(counts.keys)),
+            ("numbers", number(counts.numbers)),
+            ("words", number(counts.words)),
+            ("structure", number(counts.structure)),
+            ("space", number(counts.space)),
+            ("values", number(counts.values)),
+            ("key_count", number(counts.key_count)),
+            ("lines", number(counts.lines)),
+        ]
     }
 }

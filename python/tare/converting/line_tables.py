@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Columns", "batches_of", "becomes_columns", "blocks", "columns_of", "table_of"]
 
+_READ = ("json", "ndjson")
 _BLOCK_BYTES = 16 << 20
 # Lines that may be so few values that what they are written as is read back and compared.
 _SMALL_BYTES = 64 << 20
+_BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def becomes_columns(source: Source, codec: Codec, verify: bool | None) -> bool:
         codec: What writes it.
         verify: Whether what is written is compared, as `tare.convert` has it.
     """
-    if source.format != "ndjson" or "document" in codec.format.kinds or objects.writes(codec) or verify:
+    if source.format not in _READ or "document" in codec.format.kinds or objects.writes(codec) or verify:
         return False
     small = verify is None and source.size <= _SMALL_BYTES
     return codec.peer is None and (changes.has_arrows_types(codec) or not small)
@@ -124,13 +126,12 @@ def batches_of(source: Source, schema: pa.Schema, size: int = _BLOCK_BYTES) -> I
     finder = NdjsonFinder(schema)
     for block in blocks(source, size):
         finder.read(block)
-        for rows in finder.take():
-            batch = pa.record_batch(rows)
-            if not batch.schema.equals(schema):
-                raise source.error(
-                    Malformed, "its lines are others than they were when their types were found"
-                )
-            yield batch
+        found = _schema(finder)
+        if not found.equals(schema):
+            raise source.error(Malformed, "its lines are others than they were when their types were found")
+        # Readers on several threads give smaller batches than are good to write.
+        rows = pa.Table.from_batches(map(pa.record_batch, finder.take()), found).combine_chunks()
+        yield from rows.to_batches(_BATCH_ROWS)
 
 
 def blocks(source: Source, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
@@ -159,13 +160,16 @@ def blocks(source: Source, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
 
 
 def _read(source: Source, size: int, *, keep: bool) -> NdjsonFinder | None:
-    """What read all lines; None if they are none, or left to others."""
-    if source.format != "ndjson" or source.reader is not None or source.cut:
+    """What read all lines, or an array; None if they are none, or left to others."""
+    if source.format not in _READ or source.reader is not None or source.cut:
         return None
     if recognise.encoding_of(source.head) not in (None, "utf-8-sig"):
         return None
     finder = NdjsonFinder()
     try:
+        if source.format == "json":
+            finder.read_array(source.read()[0].removeprefix(BOM))
+            return finder if len(finder) and _schema(finder).names else None
         for block in blocks(source, size):
             finder.read(block)
             if not keep:
