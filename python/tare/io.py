@@ -437,7 +437,7 @@ def _whole(
                 settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     verify = verify and not left_out  # it differs, as was asked for
-    found = changes_of(written.counted, nulls_alone=verify)
+    found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
     notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *job.noted]
     if verify:

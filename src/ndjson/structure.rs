@@ -59,8 +59,10 @@ pub struct Counts {
     pub values: u64,
     /// Keys.
     pub key_count: u64,
-    /// Lines that are not blank.
+    /// Lines that are not blank, up to the last line feed.
     pub lines: u64,
+    /// Whether there is more behind that than white space.
+    pub in_line: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,14 +120,14 @@ impl Structure {
         self.counts.length = self.counts.length.wrapping_add(text.len() as u64);
     }
 
-    /// What was counted so far, a string or line at the end too.
+    /// What was counted so far, a string at the end too.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts;
         counts.in_string = self.in_string;
         counts.strings = counts.strings.wrapping_add(self.string_bytes);
         counts.values = counts.values.wrapping_add(self.strings);
-        counts.lines = counts.lines.wrapping_add(u64::from(self.line));
+        counts.in_line = self.line;
         counts
     }
 

@@ -185,6 +185,7 @@ impl JsonStructure {
             ("values", number(counts.values)),
             ("key_count", number(counts.key_count)),
             ("lines", number(counts.lines)),
+            ("in_line", i64::from(counts.in_line)),
         ]
     }
 }

@@ -42,6 +42,9 @@ def read_json(request: Request) -> SecondReading:
         import msgspec
 
         try:
+            if kinds.kind_of(request.value) == "table":
+                items = msgspec.json.decode(data, type=list[msgspec.Raw])
+                return _by_rows(items.__getitem__, len(items), len(data), request)
             return _sampled(_Msgspec(msgspec.json.decode, str), data, request)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             why = "msgspec does not read it"
@@ -71,23 +74,31 @@ def read_ndjson(request: Request) -> SecondReading:
     blank = [at for at in spaced.tolist() if not data[starts[at] : ends[at]].strip()]
     if blank:
         lines = lines[~np.isin(lines, blank)]
-    rows, total = _Rows(request.value), len(lines)
-    chosen = windows(total, _most(total, len(data)))
+    try:
+        return _by_rows(
+            lambda row: data[starts[lines[row]] : ends[lines[row]]], len(lines), len(data), request
+        )
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return SecondReading(why="msgspec does not read it")
+
+
+def _by_rows(text_of: Callable[[int], Any], total: int, size: int, request: Request) -> SecondReading:
+    """Some of the rows of a text of so many bytes, each of which has a text of its own, and the number of all."""
+    import msgspec
+
+    rows = _Rows(request.value)
+    chosen = windows(total, _most(total, size))
     compared = sum(end - start for start, end in chosen)
     if total != len(rows):
         return SecondReading("msgspec", "", compared, len(rows), _counts(len(rows), total))
     decode = msgspec.json.Decoder().decode
-    try:
-        for start, end in chosen:
-            places = lines[start:end]
-            read = [_part(decode(data[starts[at] : ends[at]]), request) for at in places.tolist()]
-            first = rows.block(start, end)
-            if rows.fill:
-                read = [filled(one, row) for one, row in zip(read, first, strict=True)]
-            if (found := first_difference(first, read)) is not None:
-                return SecondReading("msgspec", "", compared, total, _told("", found, start))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return SecondReading(why="msgspec does not read it")
+    for start, end in chosen:
+        read = [_part(decode(text_of(row)), request) for row in range(start, end)]
+        first = rows.block(start, end)
+        if rows.fill:
+            read = [filled(one, row) for one, row in zip(read, first, strict=True)]
+        if (found := first_difference(first, read)) is not None:
+            return SecondReading("msgspec", "", compared, total, _told("", found, start))
     return SecondReading("msgspec", "", compared, total)
 
 
