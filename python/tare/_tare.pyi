@@ -587,8 +587,10 @@ class JsonStructure:
         """Passes over more of the text."""
 
     def counts(self) -> list[tuple[str, int]]:
-        """What was counted so far, by the names of `tare.datasets.jsonscan.Scan`, and ``lines`` that are not blank, up to the last
-        line feed, and ``in_line``, whether there is more behind it."""
+        """What was counted so far, by the names of `tare.datasets.jsonscan.Scan`.
+
+        ``lines`` are not blank and stand before the last line feed; ``in_line`` tells whether there is more behind it.
+        """
 
 class NdjsonFinder:
     """Reads whole lines of JSON, an object each, as rows of a table, and finds out what types its columns have.
