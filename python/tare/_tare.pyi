@@ -579,6 +579,59 @@ class NdjsonReader:
             Limit: 2 GiB of text in a column.
         """
 
+class JsonStructure:
+    """Passes over JSON text, one value or many, and counts what stands in it; strings are found by their quotes."""
+
+    def __init__(self) -> None: ...
+    def pass_over(self, text: bytes) -> None:
+        """Passes over more of the text."""
+
+    def counts(self) -> list[tuple[str, int]]:
+        """What was counted so far, by the names of `tare.datasets.jsonscan.Scan`.
+
+        ``lines`` are not blank and stand before the last line feed; ``in_line`` tells whether there is more behind it.
+        """
+
+class NdjsonFinder:
+    """Reads whole lines of JSON, an object each, as rows of a table, and finds out what types its columns have.
+
+    One type is that of all values of a path, and the narrowest: whole numbers are int64, or uint64 where one is beyond
+    2^63, or double where one value is none and none is beyond 2^53. Objects are structs with all names that any of them has,
+    in the order in which these first appear; a name that an object has not is null.
+
+    Args:
+        schema: The columns of other lines, which those of these lines may widen; none by default. As for `NdjsonReader`.
+
+    Raises:
+        Unsupported: A column of another type.
+    """
+
+    def __init__(self, schema: object | None = None) -> None: ...
+    def read(self, lines: bytes, threads: int | None = None) -> None:
+        """Takes rows, which stand behind those before; all threads that the process may use read by default.
+
+        Raises:
+            Malformed, Truncated: With the byte offset in all lines, if it is known: no JSON, or no row of a table whose
+                columns have one type each. Nothing more is to be read then.
+            Limit: 2 GiB of text in a column, more than 4,096 names in objects, or far more missing names than bytes.
+        """
+
+    def read_array(self, text: bytes, threads: int | None = None) -> None:
+        """Takes the objects of an array, the whole text of one value of JSON, as rows.
+
+        Raises:
+            Malformed, Truncated, Limit: As `read`.
+        """
+
+    def take(self) -> list[NdjsonRows]:
+        """The rows that were not taken before, with the columns of all lines so far."""
+
+    def changes(self) -> list[tuple[str, str, str, int]]:
+        """What was not as the columns have it, in all lines so far: as `NdjsonReader.changes`."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+
 class NdjsonRows:
     """Rows as Arrow, by the Arrow C data interface: `pyarrow.record_batch` makes a record batch of them."""
 

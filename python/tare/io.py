@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, codec_part, compressor_id
-from tare.converting import batches, changes, dictionaries, objects
+from tare.converting import batches, changes, dictionaries, line_tables, objects
 from tare.converting.counting import changes_of
 from tare.converting.encoding import Encoded, advising, encode, usual_codec
 from tare.converting.naming import codec_for, of_files
@@ -28,10 +28,11 @@ from tare.converting.rows import filled
 from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.converting.second_reading.verdict import judge
 from tare.converting.watching import watching
-from tare.dataset import Dataset, open_dataset
+from tare.dataset import Dataset, of_source, open_dataset
 from tare.datasets import yaml_notes
 from tare.datasets.csv_comments import loss_of
 from tare.datasets.csv_headers import repeated_notes
+from tare.datasets.opening import Loaded
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
 from tare.errors import DecodeError, EncodeError, Unsupported, UsageError
@@ -317,6 +318,8 @@ def _convert(
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
                 return _stream(source, job, *dictionaries.rows_for(source, job.codec, job.columns))
+        if (done := _of_lines(source, job)) is not None:
+            return done
     data = open_dataset(
         src if source is None else source, format=format, allow_pickle=allow_pickle, encoding=job.encoding,
         columns=job.columns, check_names=True, losses=losses,
@@ -326,6 +329,22 @@ def _convert(
     job.watch.check()
     settle(losses, [], strict=job.strict, what=printable(data.name))
     return _whole(data, source, job, losses)
+
+
+def _of_lines(source: Source, job: _Job) -> Conversion | None:
+    """Lines of JSON into a table, no value of which is Python's; None if they are read as the documents that they are."""
+    goes = job.encoding is None and line_tables.becomes_columns(source, job.codec, job.verify)
+    found = line_tables.table_of(source, columns=job.columns) if goes else None
+    if found is None:
+        return None
+    data = of_source(source, Loaded(found[0], "table", notes=source.notes))
+    try:
+        if job.verify is not False:
+            _read_again(source, data, job)
+        job.watch.check()
+        return _whole(data, source, job, Losses(), counted=found[1])
+    except (DecodeError, EncodeError, Unsupported):  # whatever is wrong is said of the documents
+        return None
 
 
 def _read_again(source: Source, data: Dataset, job: _Job) -> None:
@@ -392,8 +411,10 @@ def _object(source: Source, job: _Job) -> Conversion:
     )  # fmt: skip
 
 
-def _whole(data: Dataset, source: Source | None, job: _Job, losses: Losses) -> Conversion:
-    codec = usual_codec(job.codec, job.given, data.kind)
+def _whole(
+    data: Dataset, source: Source | None, job: _Job, losses: Losses, counted: Any = None
+) -> Conversion:
+    codec = usual_codec(job.codec, job.given, data.kind if counted is None else "document")
     left_out = False
     hint = objects.encoding_hint(losses)
     if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
@@ -410,12 +431,13 @@ def _whole(data: Dataset, source: Source | None, job: _Job, losses: Losses) -> C
         else:
             written = encode(data.value, data.kind, codec, job.given)
             codec = written.codec
+            written = written if counted is None else replace(written, counted=counted)
             if losses.of_schema and not objects.keeps_schema(data.value, codec):
                 losses += losses.of_schema
                 settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     verify = verify and not left_out  # it differs, as was asked for
-    found = changes_of(written.counted, nulls_alone=verify)
+    found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
     notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *job.noted]
     if verify:

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, NullArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, NullArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, Fields};
 
+use super::found::{apart, Found, Kind};
 use super::nested::{List, Object};
-use super::numbers::{Floats, Ints, Uints};
+use super::numbers::{number_type, Floats, Ints, Uints};
 use super::texts::Texts;
-use super::{Change, ChangeKind, MOST_LEVELS};
+use super::{Change, ChangeKind, Types, MOST_LEVELS};
 use crate::blit::{cut, wrong};
 use crate::{Error, ErrorKind, Result};
 
@@ -67,23 +69,93 @@ impl Column {
     /// # Errors
     /// `Malformed` or `Truncated` with the byte offset in `text`.
     #[inline]
-    pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
+    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types) -> Result<usize> {
         let first = text.get(at).copied();
         if first == Some(b'n') {
             let end = word(text, at, b"null")?;
             self.push_null()?;
             return Ok(end);
         }
-        match (self, first) {
-            (Self::Int(column), Some(b'-' | b'0'..=b'9')) => column.take(text, at),
+        match (&mut *self, first) {
+            (Self::Int(column), Some(b'-' | b'0'..=b'9')) => match column.take(text, at) {
+                Err(_) if types.are_found() => self.widen(text, at, types),
+                taken => taken,
+            },
             (Self::Float(column), Some(b'-' | b'0'..=b'9')) => column.take(text, at),
             (Self::Text(column), Some(b'"')) => column.take(text, at.wrapping_add(1)),
             (Self::Bool(column), Some(b't' | b'f')) => column.take(text, at),
             (Self::Uint(column), Some(b'-' | b'0'..=b'9')) => column.take(text, at),
-            (Self::List(column), Some(b'[')) => column.take(text, at.wrapping_add(1)),
-            (Self::Object(column), Some(b'{')) => column.take(text, at.wrapping_add(1)),
+            (Self::List(column), Some(b'[')) => column.take(text, at.wrapping_add(1), types),
+            (Self::Object(column), Some(b'{')) => column.take(text, at.wrapping_add(1), types),
+            (Self::Null(_), Some(_)) if types.are_found() => self.widen(text, at, types),
             (column, _) => Err(column.misfit(text, at)),
         }
+    }
+
+    /// Takes a value that the type of the column is not for: one of no values is any, and whole numbers are doubles or
+    /// of 64 bits without a sign.
+    #[inline(never)]
+    fn widen(&mut self, text: &[u8], at: usize, types: Types) -> Result<usize> {
+        let kind = match text.get(at) {
+            Some(b'"') => DataType::Utf8,
+            Some(b't' | b'f') => DataType::Boolean,
+            Some(b'[') => DataType::List(Field::new("item", DataType::Null, true).into()),
+            Some(b'{') => DataType::Struct(Fields::empty()),
+            Some(b'-' | b'0'..=b'9') => number_type(text, at)?,
+            _ => return Err(self.misfit(text, at)),
+        };
+        let wider = match (&mut *self, &kind) {
+            (Self::Null(nulls), _) => {
+                let mut wider = Self::new(&kind, types.level())?;
+                for _ in 0..*nulls {
+                    wider.push_null()?;
+                }
+                Some(wider)
+            }
+            (Self::Int(column), DataType::Float64) => column.as_floats().map(Self::Float),
+            (Self::Int(column), DataType::UInt64) => column.as_uints().map(Self::Uint),
+            _ => None,
+        };
+        let Some(wider) = wider else {
+            return Err(self.misfit(text, at));
+        };
+        *self = wider;
+        // Of the type of this very value, it is not widened again.
+        self.take(text, at, types)
+    }
+
+    /// What the values of an array that came of this column were, since the last time; `present` of them had its name.
+    ///
+    /// # Errors
+    /// `Malformed`: a whole number beyond 2^53 among doubles.
+    pub(super) fn found(&mut self, array: &ArrayRef, present: u64) -> Result<Found> {
+        let mut whole = 0;
+        let mut values = array.len().saturating_sub(array.null_count()) as u64;
+        let kind = match self {
+            Self::Null(_) => {
+                values = 0;
+                Kind::Null
+            }
+            Self::Bool(_) => Kind::Bool,
+            Self::Int(_) => Kind::of_ints(array),
+            Self::Uint(_) => Kind::Uint,
+            Self::Float(column) => {
+                whole = std::mem::take(&mut column.whole);
+                if std::mem::take(&mut column.beyond) {
+                    return Err(apart("a whole number beyond 2^53 among doubles"));
+                }
+                Kind::Float
+            }
+            Self::Text(_) => Kind::Text,
+            Self::List(column) => Kind::List(Box::new(column.found(array)?)),
+            Self::Object(column) => Kind::Object(column.found(array.as_struct())?),
+        };
+        Ok(Found {
+            present,
+            values,
+            whole,
+            kind,
+        })
     }
 
     /// Appends a null.

@@ -1,8 +1,9 @@
-//! Lines of JSON as Arrow columns whose types are known beforehand.
+//! Lines of JSON as Arrow columns.
 //!
 //! # Overview
 //! A [`Reader`] is made for the fields of a table, and turns blocks of whole lines into a
-//! `StructArray` each. A line is an object; a name that it has not is null; blank lines are left out.
+//! `StructArray` each; a [`Finder`] finds the fields in the lines, on several threads. A line is an
+//! object; a name that it has not is null; blank lines are left out.
 //! Values go from the text straight into the columns: no tree, no tape.
 //!
 //! Nothing is changed without a word. A name without a column, a name that stands twice, a value of
@@ -29,8 +30,7 @@
 //! ```
 //!
 //! # When not
-//! Where types are to be found out, or values of one name differ in type: [`crate::blit::from_ndjson`]
-//! keeps every line as it is. `arrow-json` reads more types, and takes texts for numbers.
+//! Where values of one name differ in type: [`crate::blit::from_ndjson`] keeps every line as it is. `arrow-json` reads more types, and takes texts for numbers.
 
 #![deny(
     clippy::indexing_slicing,
@@ -38,20 +38,61 @@
     clippy::cast_possible_truncation
 )]
 
+mod array;
 mod column;
+mod finder;
+mod found;
 mod nested;
 mod numbers;
+mod structure;
 mod texts;
+mod widen;
 
 use arrow_array::StructArray;
 use arrow_schema::Fields;
 
 use crate::blit::wrong;
 use crate::{Error, ErrorKind, Result};
+pub use finder::Finder;
+use found::Names;
 use nested::Object;
+pub use structure::{Counts, Structure};
 
 /// Fields inside each other, at most.
 const MOST_LEVELS: usize = 64;
+
+/// Whole numbers up to here are doubles, all of them.
+const EXACT: u64 = 1 << 53;
+
+/// Whether the types of columns are found in the lines, and at what level a column is then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Types {
+    Known,
+    Found(usize),
+}
+
+impl Types {
+    #[inline]
+    fn are_found(self) -> bool {
+        self != Self::Known
+    }
+
+    /// Those of what is in values of a column.
+    #[inline]
+    fn within(self) -> Self {
+        match self {
+            Self::Known => Self::Known,
+            Self::Found(level) => Self::Found(level.wrapping_add(1)),
+        }
+    }
+
+    fn level(self) -> usize {
+        match self {
+            Self::Known => 0,
+            Self::Found(level) => level,
+        }
+    }
+}
 
 /// What the columns made of values of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +122,7 @@ pub enum ChangeKind {
 #[derive(Debug)]
 pub struct Reader {
     row: Object,
+    types: Types,
 }
 
 impl Reader {
@@ -92,7 +134,26 @@ impl Reader {
     /// `Unsupported`: a field of another type, or more than 64 levels of fields.
     pub fn new(fields: &Fields) -> Result<Self> {
         let row = Object::new(fields, 0)?;
-        Ok(Self { row })
+        Ok(Self {
+            row,
+            types: Types::Known,
+        })
+    }
+
+    /// A reader whose columns are these and those that lines have beside them.
+    fn finding(fields: &Fields) -> Result<Self> {
+        let types = Types::Found(0);
+        Ok(Self {
+            types,
+            ..Self::new(fields)?
+        })
+    }
+
+    /// The rows of whole lines, and what their values were.
+    fn read_found(&mut self, lines: &[u8]) -> Result<(StructArray, Names)> {
+        let rows = self.read(lines)?;
+        let names = self.row.found(&rows)?;
+        Ok((rows, names))
     }
 
     /// The rows of whole lines; the last one need not end in a line feed.
@@ -159,7 +220,7 @@ impl Reader {
             Some(b'{') => {}
             Some(_) => return Err(wrong("no object, so no row of a table", at)),
         }
-        let end = self.row.take(line, at.wrapping_add(1))?;
+        let end = self.row.take(line, at.wrapping_add(1), self.types)?;
         let end = space(line, end);
         if end < line.len() {
             return Err(wrong("something after the object", end));

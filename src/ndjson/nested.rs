@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, ListArray, StructArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{FieldRef, Fields};
+use arrow_schema::{DataType, Field, FieldRef, Fields};
 use hashbrown::HashMap;
 
 use super::column::Column;
+use super::found::{within, Found, Names};
 use super::texts::{append, offset};
-use super::{internal, space, Change, ChangeKind};
+use super::{internal, space, Change, ChangeKind, Types};
 use crate::blit::{cut, plain_end, wrong};
 use crate::{Error, ErrorKind, Result};
 
@@ -26,8 +28,16 @@ pub(super) struct Object {
     /// For each column how many objects had no such name.
     missing: Vec<u64>,
     rows: usize,
+    /// Those of the rows that are no null.
+    objects: u64,
+    /// Nulls of names that objects have not, of types that are found.
+    filled: usize,
     valid: NullBufferBuilder,
 }
+
+/// Names of objects, and nulls of names that objects have not in a block, where lines tell both.
+const MOST_NAMES: usize = 1 << 12;
+const MOST_FILLED: usize = 1 << 24;
 
 impl Object {
     pub(super) fn new(fields: &Fields, level: usize) -> Result<Self> {
@@ -54,6 +64,8 @@ impl Object {
             seen: vec![0; fields.len()],
             missing: vec![0; fields.len()],
             rows: 0,
+            objects: 0,
+            filled: 0,
             valid: NullBufferBuilder::new(0),
         })
     }
@@ -63,13 +75,14 @@ impl Object {
     }
 
     /// Takes the object behind a brace; gives where the text goes on behind the one that ends it.
-    pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
+    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types) -> Result<usize> {
         self.rows = self.rows.saturating_add(1);
+        self.objects = self.objects.saturating_add(1);
         let mut at = space(text, at);
         let (mut likely, mut found) = (0, 0_usize);
         if text.get(at) != Some(&b'}') {
             loop {
-                let (place, value) = self.name(text, at, likely)?;
+                let (place, value) = self.name(text, at, likely, types)?;
                 let before = self.seen.get_mut(place);
                 if before.is_some_and(|row| std::mem::replace(row, self.rows) == self.rows) {
                     return Err(within(
@@ -81,7 +94,7 @@ impl Object {
                 let Some(column) = self.columns.get_mut(place) else {
                     return Err(wrong("a name without a column", at));
                 };
-                let end = column.take(text, value);
+                let end = column.take(text, value, types.within());
                 let end = end.map_err(|error| within(error, self.named(place)))?;
                 likely = place.wrapping_add(1);
                 at = space(text, end);
@@ -94,7 +107,12 @@ impl Object {
             }
         }
         at = at.wrapping_add(1);
-        if found < self.columns.len() {
+        let lacking = self.columns.len().saturating_sub(found);
+        if lacking > 0 {
+            self.filled = self.filled.saturating_add(lacking);
+            if types.are_found() && self.filled > MOST_FILLED {
+                return Err(many("names that most objects have not"));
+            }
             let columns = self.columns.iter_mut().zip(&mut self.missing);
             for ((column, missing), seen) in columns.zip(&self.seen) {
                 if *seen != self.rows {
@@ -109,7 +127,13 @@ impl Object {
 
     /// The column of the name at a place, and where its value begins; most names come in the order of the columns.
     #[inline]
-    fn name(&self, text: &[u8], at: usize, likely: usize) -> Result<(usize, usize)> {
+    fn name(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        likely: usize,
+        types: Types,
+    ) -> Result<(usize, usize)> {
         let start = at.wrapping_add(1);
         if text.get(at) != Some(&b'"') {
             return Err(match text.get(at) {
@@ -120,7 +144,7 @@ impl Object {
         let rest = text.get(start..).unwrap_or_default();
         let (place, end) = match self.quoted.get(likely) {
             Some(Some(name)) if rest.starts_with(name) => (likely, start.wrapping_add(name.len())),
-            _ => self.other_name(text, start)?,
+            _ => self.other_name(text, start, types)?,
         };
         let colon = space(text, end);
         match text.get(colon) {
@@ -131,7 +155,7 @@ impl Object {
     }
 
     #[inline(never)]
-    fn other_name(&self, text: &[u8], start: usize) -> Result<(usize, usize)> {
+    fn other_name(&mut self, text: &[u8], start: usize, types: Types) -> Result<(usize, usize)> {
         let end = plain_end(text, start).0;
         let run = text.get(start..end).unwrap_or_default();
         if let (Some(&place), Some(b'"')) = (self.places.get(run), text.get(end)) {
@@ -142,8 +166,49 @@ impl Object {
         if let Some(&place) = self.places.get(&name[..]) {
             return Ok((place, end));
         }
+        if types.are_found() {
+            return Ok((self.add(name)?, end));
+        }
         let name: String = String::from_utf8_lossy(&name).chars().take(60).collect();
         Err(wrong(&format!("there is no column {name:?}"), start))
+    }
+
+    /// A column for a name that no object had before; gives its place.
+    fn add(&mut self, name: Vec<u8>) -> Result<usize> {
+        let place = self.columns.len();
+        if place >= MOST_NAMES {
+            return Err(many("names in objects"));
+        }
+        let Ok(text) = std::str::from_utf8(&name) else {
+            return Err(wrong("bytes that are not UTF-8", 0));
+        };
+        let field = Arc::new(Field::new(text, DataType::Null, true));
+        let fields = self.fields.iter().cloned();
+        self.fields = fields.chain(std::iter::once(field)).collect();
+        let is_plain = plain_end(&name, 0).0 == name.len();
+        let quoted = is_plain.then(|| [&name[..], b"\""].concat().into());
+        self.quoted.push(quoted);
+        self.places.insert(name.into(), place);
+        self.columns.push(Column::Null(self.rows.saturating_sub(1)));
+        self.seen.push(0);
+        self.missing.push(self.objects.saturating_sub(1));
+        Ok(place)
+    }
+
+    /// What the values of an array that came of these columns were, since the last time, by their names.
+    pub(super) fn found(&mut self, array: &StructArray) -> Result<Names> {
+        let objects = array.len().saturating_sub(array.null_count()) as u64;
+        self.objects = 0;
+        let mut names = Names::default();
+        let columns = self.columns.iter_mut().zip(&mut self.missing);
+        let columns = columns.zip(self.fields.iter().zip(array.columns()));
+        for ((column, missing), (field, values)) in columns {
+            let present = objects.saturating_sub(std::mem::take(missing));
+            let found = column.found(values, present);
+            let found = found.map_err(|error| within(error, field.name()))?;
+            names.push(field.name(), found);
+        }
+        Ok(names)
     }
 
     fn named(&self, place: usize) -> &str {
@@ -180,10 +245,18 @@ impl Object {
 
     pub(super) fn finish(&mut self) -> Result<StructArray> {
         let rows = std::mem::take(&mut self.rows);
+        self.filled = 0;
         self.seen.fill(0);
         let valid = self.valid.finish();
         let arrays = self.columns.iter_mut().map(Column::finish);
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        // Where types are found, those of the columns are others than when their names were.
+        if (self.fields.iter().zip(&arrays))
+            .any(|(field, array)| field.data_type() != array.data_type())
+        {
+            let fields = self.fields.iter().zip(&arrays);
+            self.fields = fields.map(|(field, array)| of_type(field, array)).collect();
+        }
         let fields = self.fields.clone();
         StructArray::try_new_with_length(fields, arrays, valid, rows)
             .map_err(|error| internal(&error))
@@ -212,11 +285,11 @@ impl List {
     }
 
     /// Takes the list behind a bracket; gives where the text goes on behind the one that ends it.
-    pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
+    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types) -> Result<usize> {
         let mut at = space(text, at);
         if text.get(at) != Some(&b']') {
             loop {
-                at = space(text, self.values.take(text, at)?);
+                at = space(text, self.values.take(text, at, types.within())?);
                 self.count = self.count.saturating_add(1);
                 match text.get(at) {
                     Some(b',') => at = space(text, at.wrapping_add(1)),
@@ -229,6 +302,15 @@ impl List {
         self.offsets.push(offset(self.count)?);
         self.valid.append_non_null();
         Ok(at.wrapping_add(1))
+    }
+
+    /// What the values of all lists of an array that came of this column were, since the last time.
+    pub(super) fn found(&mut self, array: &ArrayRef) -> Result<Found> {
+        let Some(array) = array.as_list_opt::<i32>() else {
+            return Ok(Found::default());
+        };
+        let items = array.values();
+        self.values.found(items, items.len() as u64)
     }
 
     pub(super) fn changes(&self, of: &str, path: &str, found: &mut Vec<Change>) {
@@ -245,6 +327,9 @@ impl List {
         self.count = 0;
         let offsets = std::mem::replace(&mut self.offsets, vec![0]);
         let values = self.values.finish()?;
+        if self.field.data_type() != values.data_type() {
+            self.field = of_type(&self.field, &values);
+        }
         let array = ListArray::try_new(
             self.field.clone(),
             OffsetBuffer::new(ScalarBuffer::from(offsets)),
@@ -255,9 +340,14 @@ impl List {
     }
 }
 
-/// Says which name an error lies in.
+/// A field with the type of an array.
+fn of_type(field: &FieldRef, array: &ArrayRef) -> FieldRef {
+    let field = Field::clone(field).with_data_type(array.data_type().clone());
+    Arc::new(field)
+}
+
 #[cold]
-fn within(error: Error, name: &str) -> Error {
-    let name: String = name.chars().take(60).collect();
-    error.within(&format!("{name}: "), "")
+fn many(what: &str) -> Error {
+    let text = format!("too many {what}");
+    Error::new(ErrorKind::Limit, text).with_format("ndjson")
 }

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_buffer::{NullBufferBuilder, ScalarBuffer};
+use arrow_schema::DataType;
 
 use super::column::misfit;
-use super::internal;
+use super::{internal, EXACT};
 use crate::blit::{cut, number_token, number_value, quick_number, wrong, NumberKind};
 use crate::Result;
-
-/// Whole numbers up to here are doubles, all of them.
-const EXACT: u64 = 1 << 53;
 
 /// Values and which of them are null.
 #[derive(Debug)]
@@ -21,6 +19,8 @@ pub(super) struct Numbers<T: ArrowPrimitiveType> {
     valid: NullBufferBuilder,
     /// How many whole numbers became doubles.
     pub(super) whole: u64,
+    /// Whether one of those is beyond 2^53.
+    pub(super) beyond: bool,
 }
 
 pub(super) type Ints = Numbers<Int64Type>;
@@ -33,6 +33,7 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
             values: Vec::new(),
             valid: NullBufferBuilder::new(0),
             whole: 0,
+            beyond: false,
         }
     }
 
@@ -58,6 +59,46 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
 }
 
 impl Ints {
+    /// The values as doubles, all of them whole numbers; None if one has none of its value.
+    pub(super) fn as_floats(&mut self) -> Option<Floats> {
+        if self.values.iter().any(|value| value.unsigned_abs() > EXACT) {
+            return None;
+        }
+        #[allow(clippy::cast_precision_loss, reason = "at most 2^53")]
+        let values = self.values.iter().map(|&value| value as f64).collect();
+        let (valid, whole) = self.validity();
+        Some(Floats {
+            values,
+            valid,
+            whole,
+            beyond: false,
+        })
+    }
+
+    /// The values without a sign; None if one has one.
+    pub(super) fn as_uints(&mut self) -> Option<Uints> {
+        let values = self.values.iter().map(|&value| u64::try_from(value).ok());
+        let values = values.collect::<Option<_>>()?;
+        Some(Uints {
+            values,
+            valid: self.validity().0,
+            whole: 0,
+            beyond: false,
+        })
+    }
+
+    /// Which values are null, for another column; and how many are not.
+    fn validity(&mut self) -> (NullBufferBuilder, u64) {
+        let n = self.values.len();
+        let mut valid = NullBufferBuilder::new(n);
+        let Some(nulls) = self.valid.finish() else {
+            valid.append_n_non_nulls(n);
+            return (valid, n as u64);
+        };
+        valid.append_buffer(&nulls);
+        (valid, n.saturating_sub(nulls.null_count()) as u64)
+    }
+
     #[inline]
     pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
         let rest = text.get(at..).unwrap_or_default();
@@ -125,7 +166,27 @@ impl Floats {
         // A whole number has no zero below zero, as in a column of whole numbers.
         self.push(if is_integer { value + 0.0 } else { value });
         self.whole = self.whole.wrapping_add(u64::from(is_integer));
+        #[allow(clippy::cast_precision_loss, reason = "2^53 is a double")]
+        let beyond = is_integer && value.abs() > EXACT as f64;
+        self.beyond |= beyond;
         Ok(end)
+    }
+}
+
+/// The type of the number at a place.
+///
+/// # Errors
+/// `Malformed` or `Truncated`: no number, or a whole one of more than 64 bits.
+pub(super) fn number_type(text: &[u8], at: usize) -> Result<DataType> {
+    let (token, _, is_integer) = token(text, at)?;
+    if !is_integer {
+        return Ok(DataType::Float64);
+    }
+    match number_value(token, is_integer) {
+        Some(node) if node.kind == NumberKind::Uint => Ok(DataType::UInt64),
+        Some(node) if node.kind == NumberKind::Int => Ok(DataType::Int64),
+        _ if token == b"-0" => Ok(DataType::Int64),
+        _ => Err(misfit(token, "number of 64 bits", at)),
     }
 }
 

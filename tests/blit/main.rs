@@ -38,6 +38,7 @@ mod find;
 mod jsonpath_suite;
 mod lines;
 mod ndjson;
+mod ndjson_found;
 mod peers;
 mod property;
 mod suite;

@@ -34,7 +34,7 @@ mod _tare {
     #[pymodule_export]
     use super::lan::PacketRelay;
     #[pymodule_export]
-    use super::ndjson::{NdjsonReader, NdjsonRows};
+    use super::ndjson::{JsonStructure, NdjsonFinder, NdjsonReader, NdjsonRows};
     #[pymodule_export]
     use super::reader::{survey, Reader, SeekableReader};
     #[pymodule_export]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
+from tare.converting import line_tables
 from tare.converting.counting import counted_in
 from tare.datasets import (
     csv_missing,
@@ -278,6 +279,8 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
 
     if recognise.encoding_of(source.head) not in (None, "utf-8-sig"):
         raise Unsupported(f"{source.name}: only a text in UTF-8 is read line by line", format="ndjson")
+    if (known := line_tables.columns_of(source)) is not None:
+        return _known_lines(source, known, columns)
     schema = pa.schema([])
     for rows, first_line in records(source):
         try:
@@ -297,6 +300,21 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
             source.counted += counted_in(rows, schema)
             table = pa.Table.from_pylist(rows, schema=schema) if schema.names else rows_alone(len(rows))
             yield from table.to_batches(_BATCH_ROWS)
+
+    return schema, batches()
+
+
+def _known_lines(source: Source, known: line_tables.Columns, columns: list[str] | None) -> Batches:
+    """Lines whose columns the core found: as it reads them."""
+    schema = known.schema
+    places = None if columns is None else places_of(source, schema, list(dict.fromkeys(columns)))
+    if places is not None:
+        schema = _chosen(schema, places)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        source.counted += [one for one in known.counted if one[0] in schema.names]
+        for batch in line_tables.batches_of(source, known.schema):
+            yield batch if places is None else batch.select(places)
 
     return schema, batches()
 

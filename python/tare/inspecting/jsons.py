@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from tare._tare import JsonStructure, NdjsonFinder
 from tare.datasets import documents, encodings, jsonscan, recognise, repeats
 from tare.datasets.source import Source
 from tare.errors import Malformed, TareError, Truncated
@@ -18,12 +17,11 @@ _READ_BYTES = 32 << 20
 
 def look(source: Source, max_bytes: int) -> Findings:
     """Pass over the text once, in bounded memory; up to `max_bytes` of it."""
-    lines = _Lines()
-    found = jsonscan.scan(lines.count(source, max_bytes))
+    found, lines, cut = _passed(source, max_bytes)
     stream = source.format == "ndjson"
     # Of a large plain file the rest is taken to be like its beginning.
-    scale = source.size / found.length if lines.cut and not source.compressors else 1.0
-    findings = Findings(kind="document", rows=round(lines.values * scale) if stream else None)
+    scale = source.size / found.length if cut and not source.compressors else 1.0
+    findings = Findings(kind="document", rows=round(lines * scale) if stream else None)
     first = (recognise.as_utf8(source.head, None).removeprefix(BOM).lstrip() or b" ")[0]
     findings.shape = {
         "depth": found.depth,
@@ -39,13 +37,13 @@ def look(source: Source, max_bytes: int) -> Findings:
     marked = recognise.encoding_of(source.head)
     if marked not in (None, "utf-8-sig"):
         findings.notes.append(f"its byte order mark says {marked}; the bytes are those of UTF-8")
-    if lines.cut:
+    if cut:
         what = "estimated from" if scale > 1 else "counted in"
         findings.notes.append(f"{what} the first {found.length:,} bytes")
     known = len(source.notes)
     findings.damaged, fault = _fault(source, min(max_bytes, _READ_BYTES))
     findings.notes += source.notes[known:]
-    if fault is None and not lines.cut and (found.open_levels or found.in_string):
+    if fault is None and not cut and (found.open_levels or found.in_string):
         plural = "s" * (found.open_levels != 1)
         levels = f"{found.open_levels:,} open array{plural} or object{plural}"
         inside = "a string" if found.in_string else levels
@@ -69,6 +67,8 @@ def _fault(source: Source, max_bytes: int) -> tuple[bool, str | None]:
         data = data[: data.rfind(b"\n") + 1]
     try:
         data = encodings.to_utf8(source, data, None, final=share == 1.0)
+        if _is_a_table(data, stream=stream):  # its objects have each name once
+            return False, "" if share == 1.0 else None
         (documents.parse_lines if stream else documents.parse_whole)(source, data)
     except TareError as error:
         said = str(error).removeprefix(f"{source.name}: ").removeprefix(f"{source.format}: ")
@@ -77,24 +77,29 @@ def _fault(source: Source, max_bytes: int) -> tuple[bool, str | None]:
     return False, said or ("" if share == 1.0 else None)
 
 
-class _Lines:
-    """Counts the values on lines while the text passes by."""
+def _is_a_table(data: bytes, *, stream: bool) -> bool:
+    """Whether the core reads a text as a table, for which it must be valid, and no name may stand twice in an object."""
+    finder = NdjsonFinder()
+    try:
+        if stream:
+            finder.read(data)
+        else:
+            finder.read_array(data)
+    except TareError:
+        return False
+    return len(finder) > 0
 
-    def __init__(self) -> None:
-        self.values = 0
-        self.cut = False
 
-    def count(self, source: Source, max_bytes: int) -> Iterator[bytes]:
-        seen = 0
-        rest = b""
-        for step in encodings.utf8_steps(source):
-            part = step[: max_bytes - seen]
-            lines = (rest + part).split(b"\n")
-            rest = lines.pop()[:64]
-            self.values += sum(1 for line in lines if line.strip())
-            seen += len(part)
-            yield part
-            if seen >= max_bytes:
-                self.cut = True
-                return
-        self.values += bool(rest.strip())
+def _passed(source: Source, max_bytes: int) -> tuple[jsonscan.Scan, int, bool]:
+    """What stands in a text, how many lines are not blank, and whether there is more than so many bytes."""
+    passing, seen, cut = JsonStructure(), 0, False
+    for step in encodings.utf8_steps(source):
+        part = step[: max_bytes - seen]
+        passing.pass_over(part)
+        seen += len(part)
+        if seen >= max_bytes:
+            cut = True
+            break
+    counts = dict(passing.counts())
+    lines, in_line, in_string = (counts.pop(name) for name in ("lines", "in_line", "in_string"))
+    return jsonscan.Scan(**counts, in_string=bool(in_string)), lines + (in_line if not cut else 0), cut

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tare import kinds
+from tare.converting.rows import filled
 from tare.converting.second_reading.agreement import first_difference
 from tare.converting.second_reading.outcome import (
     Difference,
@@ -40,6 +42,9 @@ def read_json(request: Request) -> SecondReading:
         import msgspec
 
         try:
+            if kinds.kind_of(request.value) == "table":
+                items = msgspec.json.decode(data, type=list[msgspec.Raw])
+                return _by_rows(items.__getitem__, len(items), len(data), request)
             return _sampled(_Msgspec(msgspec.json.decode, str), data, request)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             why = "msgspec does not read it"
@@ -69,20 +74,31 @@ def read_ndjson(request: Request) -> SecondReading:
     blank = [at for at in spaced.tolist() if not data[starts[at] : ends[at]].strip()]
     if blank:
         lines = lines[~np.isin(lines, blank)]
-    rows, total = _Rows(request.value), len(lines)
-    chosen = windows(total, _most(total, len(data)))
+    try:
+        return _by_rows(
+            lambda row: data[starts[lines[row]] : ends[lines[row]]], len(lines), len(data), request
+        )
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return SecondReading(why="msgspec does not read it")
+
+
+def _by_rows(text_of: Callable[[int], Any], total: int, size: int, request: Request) -> SecondReading:
+    """Some of the rows of a text of so many bytes, each of which has a text of its own, and the number of all."""
+    import msgspec
+
+    rows = _Rows(request.value)
+    chosen = windows(total, _most(total, size))
     compared = sum(end - start for start, end in chosen)
     if total != len(rows):
         return SecondReading("msgspec", "", compared, len(rows), _counts(len(rows), total))
     decode = msgspec.json.Decoder().decode
-    try:
-        for start, end in chosen:
-            places = lines[start:end]
-            read = [_part(decode(data[starts[at] : ends[at]]), request) for at in places.tolist()]
-            if (found := first_difference(rows.block(start, end), read)) is not None:
-                return SecondReading("msgspec", "", compared, total, _told("", found, start))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return SecondReading(why="msgspec does not read it")
+    for start, end in chosen:
+        read = [_part(decode(text_of(row)), request) for row in range(start, end)]
+        first = rows.block(start, end)
+        if rows.fill:
+            read = [filled(one, row) for one, row in zip(read, first, strict=True)]
+        if (found := first_difference(first, read)) is not None:
+            return SecondReading("msgspec", "", compared, total, _told("", found, start))
     return SecondReading("msgspec", "", compared, total)
 
 
@@ -141,18 +157,25 @@ class _Rows:
     """The items of a list, or the rows of columns.
 
     Args:
-        value: A list, or lists by the name of a column.
+        value: A list, lists by the name of a column, or a table.
     """
 
     def __init__(self, value: Any) -> None:
         self._value = value
         self._columns = isinstance(value, dict)
+        #: Whether all rows have all names, null where lines lack them.
+        self.fill = kinds.kind_of(value) == "table"
 
     def __len__(self) -> int:
+        if self.fill:
+            return int(self._value.num_rows)
         return len(next(iter(self._value.values()), ())) if self._columns else len(self._value)
 
     def block(self, start: int, end: int) -> list[Any]:
         """Returns the rows from one to another."""
+        if self.fill:
+            rows: list[Any] = self._value.slice(start, end - start).to_pylist()
+            return rows
         if not self._columns:
             return list(self._value[start:end])
         parts = [cells[start:end] for cells in self._value.values()]

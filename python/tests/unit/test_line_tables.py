@@ -1,0 +1,107 @@
+"""Files of JSON into tables without a value of Python's: what is told of them, and what is compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import tare
+from tare.converting import line_tables
+from tare.datasets import documents
+from tare.datasets.source import find
+from tare.errors import DecodeError
+
+ROWS: list[dict[str, Any]] = [
+    {"n": k, **({"late": [{"x": k / 2}]} if k > 700 else {}), "v": k if k % 3 else k + 0.5}
+    for k in range(1000)
+]
+
+
+@pytest.fixture(params=["ndjson", "json"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A file of the rows."""
+    place: Path = tmp_path / f"x.{request.param}"
+    lines = [json.dumps(row) for row in ROWS]
+    place.write_text("\n".join(lines) if request.param == "ndjson" else f"[{', '.join(lines)}]")
+    return place
+
+
+@pytest.fixture
+def no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever makes documents of a text fails."""
+
+    def fail(*_: Any) -> None:
+        raise AssertionError("values became Python's")
+
+    monkeypatch.setattr(documents, "parse_lines", fail)
+    monkeypatch.setattr(documents, "parse_whole", fail)
+
+
+@pytest.mark.parametrize("to", ["parquet", "arrow"])
+@pytest.mark.usefixtures("no_values")
+def test_no_value_becomes_one_of_pythons(path: Path, to: str) -> None:
+    done = tare.convert(path, path.with_suffix(f".{to}"))
+    assert done.verified
+    assert done.rows == 1000
+    told = [(one["path"], one["verdict"], one["count"]) for one in done.changes]
+    assert told == [("late", "null", 701), ("v", "type", 666)]
+    assert done.second["source"] == {
+        "reader": "msgspec", "why": "", "rows": 1000, "total": 1000, "difference": None,
+    }  # fmt: skip
+    table = tare.read(path.with_suffix(f".{to}"))
+    assert table.schema.types == [pa.int64(), pa.float64(), pa.list_(pa.struct([("x", pa.float64())]))]
+    assert table["n"].to_pylist() == list(range(1000))
+
+
+@pytest.mark.usefixtures("no_values")
+def test_columns_that_are_not_asked_for_are_left_out(path: Path) -> None:
+    done = tare.convert(path, path.with_suffix(".parquet"), columns=["v", "n"])
+    assert [one["path"] for one in done.changes] == ["v"]
+    assert parquet.read_schema(path.with_suffix(".parquet")).names == ["v", "n"]
+
+
+def test_another_reader_finds_a_value_that_was_read_wrong(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then documents are read, whose reader says what they are."""
+    read = line_tables.table_of
+
+    def wrong(*args: Any, **options: Any) -> Any:
+        table, counted = read(*args, **options)  # type: ignore[misc]
+        cells = [*table["n"].to_pylist()[:-1], -1]
+        return table.set_column(0, "n", pa.array(cells)), counted
+
+    monkeypatch.setattr(line_tables, "table_of", wrong)
+    tare.convert(path, path.with_suffix(".parquet"))
+    assert parquet.read_table(path.with_suffix(".parquet"))["n"].to_pylist() == list(range(1000))
+    monkeypatch.setattr(documents, "parse_lines", lambda *_: [{"n": 1}])
+    monkeypatch.setattr(documents, "parse_whole", lambda *_: [{"n": 1}])
+    with pytest.raises(DecodeError, match="number of items"):
+        tare.convert(path, path.with_suffix(".parquet"))
+
+
+def test_a_column_that_there_is_not_is_told_as_ever(path: Path) -> None:
+    with pytest.raises(tare.errors.UsageError, match="other"):
+        tare.convert(path, path.with_suffix(".parquet"), columns=["other"])
+
+
+def test_values_are_python_s_where_they_are_all_compared(path: Path) -> None:
+    done = tare.convert(path, path.with_suffix(".parquet"), verify=True)
+    assert ("[*].v", "type") in [(one["path"], one["verdict"]) for one in done.changes]
+
+
+def test_formats_that_hold_documents_get_them(path: Path) -> None:
+    tare.convert(path, path.with_suffix(".msgpack"))
+    assert tare.read(path.with_suffix(".msgpack")) == ROWS
+
+
+def test_a_text_in_another_encoding_is_left_to_others(tmp_path: Path) -> None:
+    (tmp_path / "x.ndjson").write_text('{"a": 1}\n', encoding="utf-16")
+    assert line_tables.table_of(find(tmp_path / "x.ndjson", format="ndjson")) is None
+    tare.convert(tmp_path / "x.ndjson", tmp_path / "x.parquet", format="ndjson")
+    assert parquet.read_table(tmp_path / "x.parquet").to_pylist() == [{"a": 1}]
