@@ -7,7 +7,8 @@
 //! [`blit`] is a document format that is read without being parsed: a field in nanoseconds, a file
 //! smaller than `MessagePack` or BSON, every number and string exact.
 //! [`store`] keeps objects under keys by the hash of their content, in memory, folders and on servers.
-//! [`ndjson`] reads lines of JSON as Arrow columns whose types are known, and rounds nothing.
+//! [`ndjson`] reads lines of JSON as Arrow columns whose types are known, and rounds nothing; [`row_text`] writes
+//! rows of Arrow arrays as JSON and CSV.
 //! [`message`] sends whole values over any stream of bytes; [`Error`] is what every fallible function of the crate returns.
 //!
 //! # Example
@@ -43,6 +44,7 @@ pub mod fst;
 pub mod message;
 pub mod ndjson;
 pub mod robject;
+pub mod row_text;
 pub mod store;
 pub mod testing;
 

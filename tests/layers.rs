@@ -10,13 +10,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("message", &[]),
     ("blit", &["compress"]),
     ("ndjson", &["blit"]),
+    ("row_text", &["blit"]),
     ("robject", &["compress", "fst"]),
     ("fst", &["compress"]),
     ("store", &["blit", "robject", "fst", "compress", "message"]),
     (
         "testing",
         &[
-            "blit", "ndjson", "robject", "fst", "compress", "message", "store",
+            "blit", "ndjson", "row_text", "robject", "fst", "compress", "message", "store",
         ],
     ),
 ];

@@ -639,6 +639,33 @@ class NdjsonRows:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
+class RowText:
+    """The rows of a record batch, ready to be written as text: writing them never fails.
+
+    Args:
+        rows: Anything with ``__arrow_c_array__`` that gives a record batch, of null, boolean, integers, floats, texts,
+            dates of 32 bits, times, timestamps without a zone or in UTC, dictionaries, and in JSON lists, structs and
+            maps of such.
+        form: ``lines`` or ``items`` of JSON as orjson writes it, ``spaced items`` or ``ascii items`` as Python's json
+            does; or one character, the delimiter of a CSV as Arrow writes it.
+
+    Raises:
+        Unsupported: A column of another type, or a value without a text: a date beyond the years 1 to 9999, a map
+            with a key twice, a struct with a name twice.
+        Malformed: The arrays are not valid, such as text that is not UTF-8.
+    """
+
+    def __init__(self, rows: object, form: str) -> None: ...
+    def __len__(self) -> int: ...
+    def write(self, start: int, end: int, threads: int = 1) -> list[TextBytes]:
+        """The text of the rows from one to before another, in parts: each row with a line feed or comma behind it."""
+
+class TextBytes(Buffer):
+    """Bytes of text, read-only, by the buffer protocol."""
+
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
 class RObject:
     """A handle on one R value: of a file, or a part of one. Nothing is ever evaluated.
 

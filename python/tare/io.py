@@ -16,6 +16,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
@@ -422,20 +423,22 @@ def _whole(
         losses += inside
         settle(inside, [], strict=job.strict, what=printable(data.name))
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
-    with advising(data.name, data.value, data.kind, codec, given=job.given, line_of=line_of, hint=hint):
+    verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
+    later = not verify and not hasattr(job.dst, "write")  # what went into a file object is not taken back
+    advise = partial(advising, data.name, data.value, data.kind, given=job.given, line_of=line_of, hint=hint)
+    with advise(codec):
         if data.kind == "table" and objects.writes(codec):
             done = objects.write(data.value, None, codec, data_only=job.data_only, strict=job.strict)
             losses += done.loss
             left_out = job.data_only and bool(done.loss)
             written = Encoded(done.data, codec)
         else:
-            written = encode(data.value, data.kind, codec, job.given)
+            written = encode(data.value, data.kind, codec, job.given, later=later)
             codec = written.codec
             written = written if counted is None else replace(written, counted=counted)
             if losses.of_schema and not objects.keeps_schema(data.value, codec):
                 losses += losses.of_schema
                 settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
-    verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     verify = verify and not left_out  # it differs, as was asked for
     found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
@@ -454,11 +457,11 @@ def _whole(
         notes.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
         )
-    with _opened(job) as file:
-        file.write(written.data)
+    with _opened(job) as file, advise(codec):
+        size = written.write(file)
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
-        data.bytes_disk or 0, len(written.data), False, verify, False, found,
+        data.bytes_disk or 0, size, False, verify, False, found,
         [loss.as_dict() for loss in losses], notes, job.again,
     )  # fmt: skip
 

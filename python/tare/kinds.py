@@ -41,6 +41,7 @@ __all__ = [
     "column_of",
     "convert",
     "count_items",
+    "in_microseconds",
     "kind_of",
     "memory_kind",
     "record_slices",
@@ -353,7 +354,7 @@ def record_slices(obj: Any) -> Iterator[list[dict[str, Any]]]:
         yield _records_of({}, table.num_rows)
         return
     # Which unit of time a column has is one question to the whole of it.
-    columns = [_in_microseconds(name, table.column(name)) for name in names]
+    columns = [in_microseconds(name, table.column(name)) for name in names]
     plain: Any = pa.table(columns, names=names)
     slices = [
         rows for rows in plain.to_batches(max(_SLICE_CELLS // len(names), _LEAST_ROWS)) if rows.num_rows
@@ -392,11 +393,19 @@ def values_of(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
     >>> values_of("m", pa.chunked_array([pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))]))
     [{'a': 1}]
     """
-    return _cells(name, _in_microseconds(name, column))
+    return _cells(name, in_microseconds(name, column))
 
 
-def _in_microseconds(name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """Returns a column whose nanoseconds are microseconds where nothing is lost, as Python has no others."""
+def in_microseconds(name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """Returns a column whose nanoseconds are microseconds where nothing is lost, as Python has no others.
+
+    Args:
+        name: Of the column, for errors.
+        column: The column.
+
+    Raises:
+        Unsupported: Times of day that are finer.
+    """
     import pyarrow as pa
 
     kind: Any = column.type

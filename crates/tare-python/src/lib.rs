@@ -17,6 +17,7 @@ mod options;
 mod reader;
 mod relay;
 mod robject;
+mod row_text;
 mod shared;
 mod signals;
 mod store;
@@ -39,6 +40,8 @@ mod _tare {
     use super::reader::{survey, Reader, SeekableReader};
     #[pymodule_export]
     use super::relay::Relay;
+    #[pymodule_export]
+    use super::row_text::{RowText, TextBytes};
     #[pymodule_export]
     use super::stored::StoredFile;
     #[pymodule_export]

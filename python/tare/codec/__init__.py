@@ -10,6 +10,7 @@ The medium of a route id (``@file``) may follow and is left out.
 
 from __future__ import annotations
 
+from tare.codec.bound import text_parts, write_parts
 from tare.codec.by_id import decode, encode
 from tare.codec.choice import candidates
 from tare.codec.codec import Codec
@@ -29,6 +30,8 @@ __all__ = [
     "packed",
     "set_threads",
     "split_id",
+    "text_parts",
     "thread_environment",
     "unpacked",
+    "write_parts",
 ]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import kinds
+from tare.codec.compressing import Counted, packing
 from tare.codec.refusals import deeper_than, too_deep
 
 if TYPE_CHECKING:
     from tare.codec.codec import Codec
     from tare.formats.base import Buffer
 
-__all__ = ["Encoders", "rows_encoder", "shallow", "shallow_bytes"]
+__all__ = ["Encoders", "rows_encoder", "shallow", "shallow_bytes", "text_parts", "write_parts"]
 
 # Until Python 3.12 code in C counts its levels by the recursion limit too, and msgspec refuses what is deeper. (orjson
 # counts no tuples, and marshal follows what is shared only once: what they take may be deep.)
@@ -50,9 +52,45 @@ def rows_encoder(codec: Codec, kind: str) -> Callable[[Any], Buffer] | None:
     encode = codec._plain_encoder(kind)  # noqa: SLF001
 
     def of_rows(obj: Any) -> Buffer:
+        if (parts := text_parts(codec, obj)) is not None:
+            return b"".join(parts)
         return join((encode(rows) for rows in kinds.record_slices(obj)), **options)
 
     return of_rows
+
+
+def text_parts(codec: Codec, obj: Any) -> Iterator[Buffer] | None:
+    """Returns the bytes that a codec without its compressor makes of a table, in parts, without making its native kind.
+
+    None if the library has no such way, or not for this table: then nothing was written yet.
+
+    Args:
+        codec: The codec.
+        obj: A table of Arrow, pandas or polars.
+    """
+    of_arrow = codec.library.of_arrow
+    if of_arrow is None or not codec.library.installed or codec.native("table") not in ("records", "arrow"):
+        return None
+    return of_arrow(kinds.convert(obj, "arrow"), **codec.options)
+
+
+def write_parts(codec: Codec, parts: Iterator[Buffer], file: BinaryIO) -> int:
+    """Writes the parts of a codec's text, compressed on their way, and returns how many bytes these are.
+
+    Args:
+        codec: The codec.
+        parts: As `text_parts` gives them.
+        file: Where they go.
+    """
+    counted = Counted(file)
+    with contextlib.ExitStack() as stack:
+        out = cast("BinaryIO", counted)
+        if codec.compressor is not None:
+            settings = codec.compressor_settings
+            out = stack.enter_context(packing(out, codec.compressor, codec.level, settings))
+        for part in parts:
+            out.write(part)
+    return counted.count
 
 
 def shallow(codec: Codec, limit: int, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from tare import formats, kinds
-from tare.codec.bound import Encoders, rows_encoder, shallow, shallow_bytes
+from tare.codec.bound import Encoders, rows_encoder, shallow, shallow_bytes, text_parts, write_parts
 from tare.codec.compressing import Counted, compressor_id, packer, packing, peer_of, unpacked, unpacking
 from tare.codec.ids import compressor_of, settings_of, split_id, unknown
 from tare.codec.refusals import PASSED, mapped, ours
@@ -403,6 +403,8 @@ class Codec:
             write, value = self._writer(of_rows, None), lambda: obj
         counted = Counted(file)
         with mapped(self, EncodeError, but=OSError):
+            if kind == "table" and (parts := text_parts(self, obj)) is not None:
+                return write_parts(self, parts, file)
             if self.compressor is None and in_parts is not None:
                 in_parts(value(), counted)  # `writer` measures encoding, then writing
             else:

@@ -7,6 +7,7 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
@@ -29,6 +30,7 @@ from tare.errors import EncodeError, Malformed, Unsupported
 from tare.formats.columnar import batches_of_groups
 from tare.formats.parquet_file import open_parquet
 from tare.kinds import rows_alone
+from tare.table_text import csv_parts
 
 if TYPE_CHECKING:
     from typing import Self
@@ -116,10 +118,13 @@ def writer(file: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:
 
         delimiter = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
         chosen = delimiter[str(options.get("delimiter", "comma"))]
+        header = BytesIO()
         try:
-            return csv.CSVWriter(file, schema, write_options=csv.WriteOptions(delimiter=chosen))
+            csv.CSVWriter(header, schema, write_options=csv.WriteOptions(delimiter=chosen)).close()
         except pa.ArrowException as error:
             raise EncodeError(f"csv: {error}. Nested columns have no form in CSV.", format="csv") from error
+        file.write(header.getvalue())
+        return _Fields(file, chosen)
     if format == "ndjson":
         return _Lines(file, codec)
     raise Unsupported(f"{format} is not written in batches", format=format)
@@ -228,12 +233,11 @@ class _Hashed:
         """The file beneath is its owner's."""
 
 
-class _Lines:
-    """Writes rows as JSON, one a line."""
+class _Text:
+    """Writes batches of rows as text."""
 
-    def __init__(self, file: BinaryIO, codec: Codec) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._codec = replace(codec, compressor=None)
 
     def __enter__(self) -> Self:
         return self
@@ -241,11 +245,46 @@ class _Lines:
     def __exit__(self, *_: object) -> None:
         return None
 
+
+class _Fields(_Text):
+    """Writes rows as lines of a CSV behind its header.
+
+    Args:
+        file: Where they go.
+        delimiter: What stands between fields.
+    """
+
+    def __init__(self, file: BinaryIO, delimiter: str) -> None:
+        super().__init__(file)
+        self._delimiter = delimiter
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        rows = pa.Table.from_batches([batch])
+        parts = csv_parts(rows, self._delimiter)
+        if parts is None:
+            options = csv.WriteOptions(include_header=False, delimiter=self._delimiter)
+            csv.write_csv(rows, self._file, options)
+            return
+        next(parts)  # the header
+        for part in parts:
+            self._file.write(part)
+
+
+class _Lines(_Text):
+    """Writes rows as JSON, one a line."""
+
+    def __init__(self, file: BinaryIO, codec: Codec) -> None:
+        super().__init__(file)
+        self._codec = replace(codec, compressor=None)
+
     def write_batch(self, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
 
         if batch.num_rows:
-            self._file.write(self._codec.encode(pa.Table.from_batches([batch])))
+            self._codec.write(pa.Table.from_batches([batch]), self._file)
 
 
 def _csv(source: Source, columns: list[str] | None) -> Batches:

@@ -6,10 +6,11 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, BinaryIO
 
 from tare import kinds
-from tare.codec import Codec, codec_part
+from tare.codec import Codec, codec_part, packed, text_parts, write_parts
 from tare.converting import refused
 from tare.converting.counting import Counted, counted_in
 from tare.converting.orc_types import with_types_of_orc
@@ -62,15 +63,28 @@ class Encoded:
         codec: The codec, with the options that it needed.
         counted: What the columns of a table made of objects.
         notes: Types that were changed, which reading the bytes back would show too.
+        into: Writes the bytes into a file where they are not there yet, and returns how many they are.
     """
 
     data: bytes
     codec: Codec
     counted: Counted = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    into: Callable[[BinaryIO], int] | None = None
+
+    def write(self, file: BinaryIO) -> int:
+        """Writes the bytes into a file, and returns how many they are.
+
+        Raises:
+            TareError: As `Codec.write`, where they are only made now.
+        """
+        if self.into is not None:
+            return self.into(file)
+        file.write(self.data)
+        return len(self.data)
 
 
-def encode(value: Any, kind: str, codec: Codec, given: str | None) -> Encoded:
+def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: bool = False) -> Encoded:
     """Encodes data; what a codec has no type for becomes text or another type, unless the user named its options.
 
     Args:
@@ -78,15 +92,16 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None) -> Encoded:
         kind: Which of both it is.
         codec: The codec, as `usual_codec` gives it.
         given: Its id as the user gave it; None if they did not.
+        later: Whether the bytes of a table may be made when they are written, so that they never lie in memory whole.
 
     Raises:
         TareError: As `Codec.encode`.
     """
     if kind == "table":
-        return _table(value, codec)
+        return _table(value, codec, later=later)
     if "document" not in codec.format.kinds and is_rows(value):
         table, types = _table_of(value)
-        written = _table(table, codec)
+        written = _table(table, codec, later=later)
         notes = (*written.notes, *(f"written as text: values of the type {name}" for name in types))
         return replace(written, counted=counted_in(value, table.schema), notes=notes)
     try:
@@ -98,8 +113,14 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None) -> Encoded:
         return Encoded(other.encode(value), other)
 
 
-def _table(table: Any, codec: Codec) -> Encoded:
+def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
     try:
+        if (parts := text_parts(codec, table)) is not None:
+            if later:
+                return Encoded(b"", codec, into=partial(write_parts, codec, parts))
+            return Encoded(_packed(b"".join(parts), codec), codec)
+        if later and codec.library.write is not None:
+            return Encoded(b"", codec, into=partial(codec.write, table))
         return Encoded(codec.encode(table), codec)
     except (EncodeError, Unsupported):
         if codec.format_id != "orc":
@@ -111,6 +132,12 @@ def _table(table: Any, codec: Codec) -> Encoded:
         if not was.type.equals(now.type)
     ]
     return Encoded(codec.encode(cast), codec, notes=tuple(notes))
+
+
+def _packed(data: bytes, codec: Codec) -> bytes:
+    if codec.compressor is None:
+        return data
+    return bytes(packed(data, codec.compressor, codec.level, codec.compressor_settings))
 
 
 def _table_of(rows: list[Any]) -> tuple[Any, list[str]]:

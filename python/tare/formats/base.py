@@ -137,6 +137,9 @@ class Library(Installable):
             rows or list items, make ``decode`` give all of them; None if it cannot, or would rewrite the file.
         join: ``join(parts, **options) -> Buffer`` makes of what ``encode`` wrote of slices of a table's rows the very
             bytes that it writes of all of them; None if it cannot.
+        of_arrow: ``of_arrow(table, **options) -> Iterator[Buffer] | None`` gives, in parts, the very bytes that ``encode``
+            makes of an Arrow table in the native kind, without making it; None where it cannot. What is measured is
+            ``encode``.
         subset: ``subset(data, columns, **options)`` reads some columns of a table only.
         rows: ``rows(data, start, count, **options)`` reads a run of rows of a table only.
         path: ``path(data, steps, **options)`` reads one property of a document only; steps are the
@@ -182,6 +185,7 @@ class Library(Installable):
     write: Callable[..., None] | None = None
     append: Callable[..., Buffer] | None = None
     join: Callable[..., Buffer] | None = None
+    of_arrow: Callable[..., Iterator[Buffer] | None] | None = None
     subset: Callable[..., Any] | None = None
     rows: Callable[..., Any] | None = None
     path: Callable[..., Any] | None = None

@@ -14,6 +14,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import uuid4
 
+from tare import table_text
 from tare.errors import Truncated
 from tare.formats import csv_rows, duck
 from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option, Stream
@@ -296,6 +297,10 @@ def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) 
     csv.write_csv(obj, file, csv.WriteOptions(delimiter=_CHARACTERS[delimiter]))
 
 
+def _arrow_by_pyarrow(table: pa.Table, *, delimiter: str, newlines: bool) -> Iterator[Buffer] | None:
+    return table_text.csv_parts(table, _CHARACTERS[delimiter])
+
+
 def _read_pyarrow(file: BinaryIO, *, delimiter: str, newlines: bool) -> Iterator[pa.Table]:
     from pyarrow import csv
 
@@ -410,6 +415,7 @@ FORMAT = Format(
             encode=_encode_pyarrow,
             append=_headless(_encode_pyarrow, lambda table: table.slice(0, 0)),
             decode=_decode_pyarrow,
+            of_arrow=_arrow_by_pyarrow,
             options={
                 "delimiter": _DELIMITER,
                 "newlines": Option(False, (False, True), "Expect line ends inside quoted fields; slower."),

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json as stdlib_json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tare import table_text
 from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option, bound
 from tare.formats.scalars import (
     BOTH_ORIENTS,
@@ -23,6 +24,9 @@ from tare.formats.scalars import (
     hook,
     is_lines,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["FORMAT"]
 
@@ -68,6 +72,26 @@ def _bound_orjson(**options: Any) -> Callable[[Buffer], Any]:
     import orjson
 
     return orjson.loads
+
+
+def _arrow_by_stdlib(
+    table: pa.Table, *, compact: bool, default: str, orient: str, sort_keys: bool
+) -> Iterator[Buffer] | None:
+    if orient != "rows" or sort_keys:
+        return None
+    return table_text.json_parts(table, "ascii items" if compact else "spaced items", default=default)
+
+
+def _arrow_by_orjson(
+    table: pa.Table, *, non_str_keys: bool, default: str, orient: str, sort_keys: bool
+) -> Iterator[Buffer] | None:
+    import orjson
+
+    if orient != "rows" or sort_keys:
+        return None
+    return table_text.json_parts(
+        table, "items", default=default, text_of=lambda value: orjson.dumps(value)[1:-1].decode()
+    )
 
 
 def _bind_msgspec(*, default: str, orient: str, sort_keys: bool) -> Callable[[Any], bytes]:
@@ -204,6 +228,7 @@ FORMAT = Format(
             native=NATIVE,
             **bound(_bind_stdlib, _bound_stdlib),
             join=_join,
+            of_arrow=_arrow_by_stdlib,
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants=ROWS_AS_TEXT,
             notes=(
@@ -215,6 +240,7 @@ FORMAT = Format(
             native=NATIVE,
             **bound(_bind_orjson, _bound_orjson),
             join=_join,
+            of_arrow=_arrow_by_orjson,
             modules=("orjson",),
             distribution="orjson",
             options={

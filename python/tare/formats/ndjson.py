@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from tare import table_text
 from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Stream
 from tare.formats.columnar import INFER_ROWS, polars_library
 from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ROWS_AS_TEXT, hook, is_lines, parts_of
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
 __all__ = ["FORMAT"]
 
@@ -53,6 +55,14 @@ def _join(parts: Iterable[Buffer], **options: Any) -> Buffer:
     for part in parts:
         out += part
     return out
+
+
+def _of_arrow(table: pa.Table, *, default: str) -> Iterator[Buffer] | None:
+    import orjson
+
+    return table_text.json_parts(
+        table, "lines", default=default, text_of=lambda value: orjson.dumps(value)[1:-1].decode()
+    )
 
 
 def _encode_msgspec(obj: Any, *, default: str) -> bytes:
@@ -145,6 +155,7 @@ FORMAT = Format(
             encode=_encode_orjson,
             append=_encode_orjson,
             join=_join,
+            of_arrow=_of_arrow,
             decode=_decode_orjson,
             modules=("orjson",),
             distribution="orjson",

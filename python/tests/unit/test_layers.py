@@ -26,6 +26,7 @@ DATA = frozenset(
         "formats",
         "r",
         "scalar_text",
+        "table_text",
         "tagged",
         "unchanged",
     }
@@ -45,10 +46,11 @@ ALLOWED: dict[str, frozenset[str]] = {
     "categories": frozenset(),
     "kinds": frozenset({"frames"}),
     "scalar_text": frozenset(),
+    "table_text": frozenset({"_tare", "kinds", "scalar_text"}),
     "fidelity": frozenset({"categories", "kinds", "scalar_text", "tagged"}),
     "r": frozenset({"_tare", "atomic", "categories", "frames", "kinds"}),
     "child_process": frozenset({"formats"}),  # it imports the readers that are asked for by their names
-    "formats": frozenset({"categories", "kinds", "blit", "r", "scalar_text"}),
+    "formats": frozenset({"categories", "kinds", "blit", "r", "scalar_text", "table_text"}),
     "codec": DATA,
     "datasets": DATA | {"codec"},
     "dataset": DATA | {"codec", "datasets"},

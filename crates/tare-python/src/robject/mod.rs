@@ -15,7 +15,7 @@ mod tables;
 
 use pyo3::prelude::*;
 
-pub use arrow::{array_capsules, schema_capsule, schema_of};
+pub use arrow::{array_capsules, imported, schema_capsule, schema_of};
 pub use handle::Handle;
 
 /// Adds the functions and classes that `tare.r` is made of.

@@ -1,0 +1,1 @@
+"""Conversions between formats: Tare beside polars, DuckDB and pyarrow, in process and as commands."""

@@ -1,0 +1,221 @@
+"""The core's text of tables, byte for byte beside that of the libraries whose text it is."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import csv
+
+from tare import kinds
+from tare.codec import Codec, text_parts
+from tare.errors import TareError
+
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
+_DAY = 86_400
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
+_TEXT = st.text(max_size=12) | st.sampled_from(
+    ['"', "\\", "a\nb", "\x7f", "\x1f", "\u00e9", "\U0001f600", "a,b", " "]
+)
+
+
+def _bounded(kind: pa.DataType) -> st.SearchStrategy[int]:
+    bits = kind.bit_width
+    signed = pa.types.is_signed_integer(kind)
+    return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else st.integers(0, 2**bits - 1)
+
+
+def _moments(kind: Any) -> tuple[pa.DataType, st.SearchStrategy[Any]]:
+    scale = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    low, high = (_FIRST, _LAST) if kind.unit != "ns" else (-9_000_000_000, 9_000_000_000)
+    return kind, st.integers(low * scale, high * scale) | st.integers(-(10**6), 10**6)
+
+
+def _scalars() -> list[tuple[Any, st.SearchStrategy[Any]]]:
+    found: list[tuple[Any, st.SearchStrategy[Any]]] = [(kind, _bounded(kind)) for kind in _INTEGERS]
+    found += [(pa.float64(), st.floats()), (pa.float32(), st.floats(width=32)), (pa.bool_(), st.booleans())]
+    found += [
+        (pa.float64(), st.integers(-(10**12), 10**12).map(lambda n: n / 1000.0)),
+        (pa.null(), st.none()),
+    ]
+    found += [(pa.string(), _TEXT), (pa.large_string(), _TEXT), (pa.binary(), st.binary(max_size=6))]
+    found += [
+        (pa.date32(), st.integers(-719_162, 2_932_896)),
+        (pa.decimal128(20, 4), st.decimals(-(10**9), 10**9, places=4)),
+    ]
+    units: Any = ("s", "ms", "us", "ns")
+    found += [
+        _moments(pa.timestamp(unit, zone)) for unit in units for zone in (None, "UTC", "America/New_York")
+    ]
+    found += [(pa.time32("s"), st.integers(0, _DAY - 1)), (pa.duration("us"), st.integers(-(10**15), 10**15))]
+    found += [
+        (pa.time32("ms"), st.integers(0, _DAY * 10**3 - 1).filter(lambda ms: not 10 <= ms % 1000 < 100))
+    ]
+    micro = st.integers(0, _DAY * 10**6 - 1).filter(lambda us: not 10_000 <= us % 10**6 < 100_000)
+    found += [(pa.time64("us"), micro)]  # see `test_hundredths_of_a_second_keep_their_zero`
+    return found
+
+
+def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    def lists(pair: Any) -> Any:
+        kind, values = pair
+        return pa.list_(kind), st.lists(st.none() | values, max_size=3)
+
+    def structs(pairs: Any) -> Any:
+        fields = [pa.field(f"f{at}\u00e9", kind) for at, (kind, _) in enumerate(pairs)]
+        cells = {field.name: st.none() | values for field, (_, values) in zip(fields, pairs, strict=True)}
+        return pa.struct(fields), st.fixed_dictionaries(cells)
+
+    def maps(pair: Any) -> Any:
+        kind, values = pair
+        return pa.map_(pa.string(), kind), st.lists(st.tuples(_TEXT, st.none() | values), max_size=3)
+
+    def numbered(pair: Any) -> Any:
+        kind, values = pair
+        return pa.map_(pa.int64(), kind), st.lists(
+            st.tuples(st.integers(0, 9), st.none() | values), max_size=3
+        )
+
+    some = st.lists(inner, min_size=1, max_size=3)
+    return st.one_of(inner.map(lists), some.map(structs), inner.map(maps), inner.map(numbered))
+
+
+_KINDS = st.recursive(st.sampled_from(_scalars()), _nested, max_leaves=4)
+
+
+@st.composite
+def _tables(draw: st.DrawFn) -> pa.Table:
+    rows = draw(st.integers(0, 6))
+    columns: dict[str, Any] = {}
+    for name in draw(st.lists(_TEXT, min_size=1, max_size=4, unique=True)):
+        kind, values = draw(_KINDS)
+        column = pa.array(draw(st.lists(st.none() | values, min_size=rows, max_size=rows)), kind)
+        if draw(st.booleans()) and not pa.types.is_nested(kind) and not pa.types.is_null(kind):
+            column = column.dictionary_encode()
+        columns[name] = column
+    table = pa.table(columns)
+    return table.slice(draw(st.integers(0, 1)))
+
+
+def _slowly(codec: Codec, table: pa.Table) -> bytes | type[BaseException]:
+    """The bytes of all rows as objects of Python."""
+    try:
+        return bytes(codec.encoder("table")(kinds.convert(table, "records")))
+    except (TareError, TypeError, ValueError, OverflowError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "ndjson:orjson,default=text",
+        "ndjson:orjson",
+        "json:orjson,default=text",
+        "json:stdlib,default=text",
+        "json:stdlib,default=text,compact=true",
+        "json:stdlib",
+    ],
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(table=_tables())
+def test_objects_are_those_of_the_library(id: str, table: pa.Table) -> None:
+    codec = Codec.parse(id)
+    parts = text_parts(codec, table)
+    if parts is not None:
+        assert b"".join(parts) == _slowly(codec, table)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(table=_tables())
+def test_fields_are_those_of_arrow(table: pa.Table) -> None:
+    parts = text_parts(Codec.parse("csv:pyarrow,delimiter=semicolon"), table)
+    if parts is None:
+        return
+    file = io.BytesIO()
+    csv.write_csv(table, file, csv.WriteOptions(delimiter=";"))
+    assert b"".join(parts) == file.getvalue()
+
+
+_OF_ALL = pa.table(
+    {
+        "i": [1, None, -3],
+        "u": pa.array([2**64 - 1, 0, None], pa.uint64()),
+        "x": [0.1, None, 1e300],
+        "s": ['a"b', None, "\u00e9"],
+        "c": pa.array(["x", None, "x"]).dictionary_encode(),
+        "b": [True, None, False],
+        "d": [dt.date(2013, 1, 1), None, dt.date(9999, 12, 31)],
+        "m": pa.array([0, None, 1_500], pa.timestamp("ms", "UTC")),
+        "t": [dt.time(1, 2, 3, 4), None, dt.time(0)],
+        "z": pa.array([0, None, 1_500], pa.timestamp("ms", "Europe/Berlin")),
+        "n": pa.array([Decimal("1.10"), None, Decimal("0.00")]),
+        "l": pa.array([[1, None], None, []]),
+        "o": pa.array([{"a": 1}, None, {"a": None}]),
+        "k": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "id", ["ndjson:orjson,default=text", "json:orjson,default=text", "json:stdlib,default=text"]
+)
+def test_usual_types_are_written_by_the_core(id: str) -> None:
+    codec = Codec.parse(id)
+    parts = text_parts(codec, _OF_ALL)
+    assert parts is not None
+    assert b"".join(parts) == _slowly(codec, _OF_ALL)
+
+
+def test_usual_types_of_fields_are_written_by_the_core() -> None:
+    flat = _OF_ALL.drop_columns(["l", "o", "k"])
+    parts = text_parts(Codec.parse("csv"), flat)
+    assert parts is not None
+    assert b"".join(parts) == Codec.parse("csv").encode(flat)
+
+
+def test_rows_of_many_batches_and_threads_come_in_order() -> None:
+    part = pa.table({"a": range(30_000), "s": [f"v{at}" for at in range(30_000)]})
+    table = pa.concat_tables([part, part.slice(7), part.slice(0, 1)])
+    for id in ("ndjson:orjson", "json:stdlib"):
+        codec = Codec.parse(id)
+        parts = text_parts(codec, table)
+        assert parts is not None
+        assert b"".join(parts) == _slowly(codec, table)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64())),
+        pa.array([-(10**14)], pa.timestamp("s")),
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+    ],
+    ids=["key-twice", "before-year-1", "interval"],
+)
+def test_what_has_no_text_is_left_to_the_library(column: Any) -> None:
+    codec = Codec.parse("ndjson:orjson,default=text")
+    table = pa.table({"a": pa.chunked_array([column])})
+    assert text_parts(codec, table) is None
+    with pytest.raises(TareError):
+        codec.encode(table)
+
+
+def test_text_that_is_not_utf8_is_left_to_the_library() -> None:
+    text = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    assert text_parts(Codec.parse("ndjson:orjson"), pa.table({"a": text})) is None
+    assert text_parts(Codec.parse("csv"), pa.table({"a": text})) is None
+
+
+@pytest.mark.parametrize("id", ["ndjson:orjson", "json:orjson", "json:stdlib,default=text", "csv"])
+def test_hundredths_of_a_second_keep_their_zero(id: str) -> None:
+    """Orjson 3.13 writes 00:00:00.010000 as 00:00:00.10000, which is another time."""
+    table = pa.table({"a": [dt.time(0, 0, 0, 10_000)]})
+    parts = text_parts(Codec.parse(id), table)
+    assert parts is not None
+    assert b"00:00:00.010000" in b"".join(parts)
