@@ -397,7 +397,7 @@ def _whole(data: Dataset, source: Source | None, job: _Job, losses: Losses) -> C
     left_out = False
     hint = objects.encoding_hint(losses)
     if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
-        inside = objects.levels_inside(data.value, codec)
+        inside = [*objects.levels_inside(data.value, codec), *objects.as_rows(codec)]
         losses += inside
         settle(inside, [], strict=job.strict, what=printable(data.name))
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
@@ -413,6 +413,9 @@ def _whole(data: Dataset, source: Source | None, job: _Job, losses: Losses) -> C
             if losses.of_schema and not objects.keeps_schema(data.value, codec):
                 losses += losses.of_schema
                 settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
+            if losses.of_zones and data.kind == "document" and not objects.keeps_zones(codec):
+                losses += losses.of_zones
+                settle(losses.of_zones, [], strict=job.strict, what=printable(data.name))
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     verify = verify and not left_out  # it differs, as was asked for
     found = changes_of(written.counted, nulls_alone=verify)
