@@ -419,7 +419,7 @@ def _whole(
     left_out = False
     hint = objects.encoding_hint(losses)
     if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
-        inside = objects.levels_inside(data.value, codec)
+        inside = [*objects.levels_inside(data.value, codec), *objects.as_rows(codec)]
         losses += inside
         settle(inside, [], strict=job.strict, what=printable(data.name))
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
@@ -436,9 +436,10 @@ def _whole(
             written = encode(data.value, data.kind, codec, job.given, later=later)
             codec = written.codec
             written = written if counted is None else replace(written, counted=counted)
-            if losses.of_schema and not objects.keeps_schema(data.value, codec):
-                losses += losses.of_schema
-                settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
+            gone = [] if objects.keeps_schema(data.value, codec) else losses.of_schema
+            gone = [*gone, *([] if data.kind == "table" or objects.keeps_zones(codec) else losses.of_zones)]
+            losses += gone
+            settle(gone, [], strict=job.strict, what=printable(data.name))
     verify = verify and not left_out  # it differs, as was asked for
     found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []

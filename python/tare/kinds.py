@@ -477,8 +477,8 @@ def _without_value(name: str, column: Any, first: int, maps: dict[str, Any], err
             number = getattr(column[row], "value", None)
             what = f"{column.type}{'' if number is None else f' ({number})'}"
             said = (
-                f"a value of type {what} lies beyond the years 1 to 9999, which are all that Python's values have"
-                if _has_moments(column.type)
+                f"a value of type {what} lies beyond {ends}, which are all that Python's values have"
+                if (ends := _ends_of(column.type))
                 else str(beyond)[:200]
             )
             said = f"column {name[:80]!r}, row {first + row + 1:,}: {said}"
@@ -486,12 +486,15 @@ def _without_value(name: str, column: Any, first: int, maps: dict[str, Any], err
     return Unsupported(f"column {name[:80]!r}: {str(error)[:200]}", path=name)
 
 
-def _has_moments(kind: Any) -> bool:
+def _ends_of(kind: Any) -> str:
+    """Returns what times of Python are limited to, of the first type of time that a type has; empty if it has none."""
     import pyarrow as pa
 
-    return pa.types.is_temporal(kind) or any(
-        _has_moments(kind.field(at).type) for at in range(kind.num_fields)
-    )
+    if pa.types.is_duration(kind):
+        return "999,999,999 days"
+    if pa.types.is_temporal(kind):
+        return "the years 1 to 9999"
+    return next(filter(None, (_ends_of(kind.field(at).type) for at in range(kind.num_fields))), "")
 
 
 def _columns_of(records: list[Any]) -> dict[str, list[Any]]:

@@ -207,6 +207,8 @@ def advising(
         if part is not None:
             path = part[0]
             where = f", at {printable(path) or 'the top'} ({show(part[1], 40)})"
+        if kind == "table" and path is None and "column" not in str(error):
+            path, where = _refused_column(codec, value, str(error))
         if error.item is not None and line_of is not None:
             where += f", in line {line_of(error.item) + 1:,}"
         said = _LONG.sub("an integer of more than 4,300 digits is not written as text", str(error)).rstrip(
@@ -216,6 +218,17 @@ def advising(
             said = f"{codec.format_id} stores tables, and this document is not one: {said}"
         text = f"{printable(name)}: {said}{where}. Nothing was written. {hint}{_advice(value, kind, codec)}"
         raise type(error)(text, format=error.format, path=path) from error
+
+
+def _refused_column(codec: Codec, table: Any, said: str) -> tuple[str | None, str]:
+    """Returns the name of the column that is refused, and what a message adds: it, its type and its row."""
+    found = refused.first_refused_column(codec, table)
+    if found is None:
+        return None, ""
+    name, row = found
+    kind = str(table.schema.types[table.column_names.index(name)])
+    where = f", in column {printable(name)!r}" + f" ({printable(kind)})" * (kind not in said)
+    return name, where if row is None else f"{where}, row {row + 1:,}"
 
 
 def _advice(value: Any, kind: str, codec: Codec) -> str:

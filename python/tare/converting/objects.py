@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import zoneinfo
 from typing import Any
 
 from tare.codec import Codec
@@ -13,13 +15,16 @@ from tare.r import Loss, RObject, WriteReport
 from tare.r import read as read_r
 from tare.r import write as write_r
 from tare.r.plain import chosen
+from tare.tagged.scalars import zone_of
 
 __all__ = [
     "FORMATS",
+    "as_rows",
     "data_of",
     "encoding_hint",
     "keeps_keys",
     "keeps_schema",
+    "keeps_zones",
     "levels_inside",
     "notes_of",
     "of_name",
@@ -79,19 +84,51 @@ def keeps_keys(codec: Codec) -> bool:
     )
 
 
-def levels_inside(table: Any, codec: Codec) -> list[Loss]:
-    """What is lost of factors in lists of a table of R, where R has factors again from the codec's files.
+def keeps_zones(codec: Codec) -> bool:
+    """Whether a time in a document that the codec wrote comes back with the name of its zone."""
+    if "document" not in codec.format.kinds or writes(codec):
+        return True
+    moment = dt.datetime(2024, 1, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Paris"))
+    try:
+        back: Any = codec.decode(codec.encode([moment]))
+        return zone_of(back[0]) == "Europe/Paris"
+    except (TareError, AttributeError, LookupError, TypeError):
+        return False
 
-    Arrow's own files have the levels of each; Parquet those that some row has, in order of appearance.
+
+def as_rows(codec: Codec) -> list[Loss]:
+    """What is told of a data frame where it becomes a document: it comes back as a list of its rows, or of its columns."""
+    shape = codec.library.native.get("table")
+    if writes(codec) or "document" not in codec.format.kinds or shape not in ("records", "columns"):
+        return []
+    return [Loss("", "type_changed", "data.frame", "a list of its rows" if shape == "records" else "a list")]
+
+
+def levels_inside(table: Any, codec: Codec) -> list[Loss]:
+    """What is lost of factors of a table of R, where R has factors again from the codec's files.
+
+    Arrow's own files have the levels of each; Parquet, without rows, has none, and of those in lists the ones that some
+    row has, in order of appearance.
     """
     from tare.r.frames import has_levels
 
     if codec.format_id == "arrow" or writes(codec) or not keeps_keys(codec):
         return []
     inside = [field for field in table.schema if field.type.num_fields and has_levels(field.type)]
+    bare = [
+        field
+        for field in table.schema
+        if not table.num_rows and has_levels(field.type) and field not in inside
+    ]
     return [
-        Loss(f"${field.name}[[]]@levels", "attribute_dropped", "levels of factors", "values")
-        for field in inside
+        *(
+            Loss(f"${field.name}@levels", "attribute_dropped", "levels of a factor without values")
+            for field in bare
+        ),
+        *(
+            Loss(f"${field.name}[[]]@levels", "attribute_dropped", "levels of factors", "values")
+            for field in inside
+        ),
     ]
 
 

@@ -348,7 +348,7 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         raise source.error(
             Limit,
             f"{source.size:,} bytes do not fit in {max_bytes:,}, and {_WHOLE.get(source.format, 'this format is read whole')}",
-            advice="Raise the limit (max_bytes), or convert it to NDJSON or Parquet on a larger machine.",
+            advice="Raise the limit (max_bytes= in Python), or convert it to NDJSON or Parquet on a larger machine.",
         )
     data, _ = source.read(None if max_bytes is None else max_bytes * 2)
     if format.text:
@@ -491,7 +491,7 @@ def _limit(
             raise source.error(
                 Limit,
                 f"{source.size:,} bytes do not fit in {max_bytes:,}, and one YAML document is read whole",
-                advice="Raise the limit (max_bytes), or convert it to NDJSON on a larger machine.",
+                advice="Raise the limit (max_bytes= in Python), or convert it to NDJSON on a larger machine.",
             )
         return None
     notes = list(source.notes)

@@ -67,7 +67,9 @@ def load(
             keyed=source.keyed,
         )
     except Limit as error:
-        raise source.error(Limit, _said(source, error), advice="Raise the limit (max_bytes).") from error
+        raise source.error(
+            Limit, _said(source, error), advice="In Python, max_bytes= of open_dataset raises it."
+        ) from error
     except Truncated as error:
         raise source.error(
             Truncated,
@@ -92,6 +94,7 @@ def load(
         losses.extend(found)
         if isinstance(losses, Losses) and isinstance(found, Losses):
             losses.of_schema.extend(found.of_schema)
+            losses.of_zones.extend(found.of_zones)
     else:
         source.notes += _notes(found)
     return value

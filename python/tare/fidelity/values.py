@@ -8,6 +8,7 @@ stack, so depth is no limit, and counts each change under its path pattern.
 
 from __future__ import annotations
 
+import datetime as dt
 import marshal
 import re
 from collections.abc import Iterable
@@ -33,7 +34,7 @@ _SEQUENCES = (list, tuple)
 _SIMPLE_KEY = re.compile(r"[^\W\d][\w-]{0,60}\Z", re.ASCII)
 
 
-def compare_values(original: Any, back: Any, *, limit: int = 20) -> Comparison:
+def compare_values(original: Any, back: Any, *, limit: int = 20, by_offset: bool = False) -> Comparison:
     """What ``back`` kept of ``original``.
 
     Equal means: types equal; floats by their bits; maps by order and keys;
@@ -44,13 +45,15 @@ def compare_values(original: Any, back: Any, *, limit: int = 20) -> Comparison:
         original: What was encoded.
         back: What decoding gave.
         limit: Most changes in the answer, 20 by default; the worst come first.
+        by_offset: Whether the name of a time's zone belongs to its type, as that of a column does: an equal clock
+            at an equal offset is a change of the type then.
 
     >>> compare_values({"a": [1, 2.5]}, {"a": [1, None]}).changes[0].path
     'a[*]'
     """
     tally = Tally()
     if not equal_bytes(original, back):
-        _Walk(tally).run(original, back)
+        _Walk(tally, by_offset=by_offset).run(original, back)
     # A decoder that swallows its error gives None: nothing came back, not one value.
     items_out = 0 if back is None and original is not None else _items(back)
     return tally.comparison(_items(original), items_out, limit)
@@ -133,8 +136,9 @@ def _items(value: Any) -> int:
 class _Walk:
     """Walks pairs of containers from a stack; scalars are judged where they are met."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: Tally, *, by_offset: bool = False) -> None:
         self.tally = tally
+        self.by_offset = by_offset
         self.stack: list[tuple[Any, Any, str, Any, int, int]] = []
         self.shapes: dict[tuple[str, tuple[Any, ...]], tuple[str, ...]] = {}
         self.patterns: dict[tuple[str, Any], str] = {}
@@ -186,6 +190,8 @@ class _Walk:
             self._attr_against(a, b, pattern, where, depth)
         else:
             verdict = verdict_of(a, b)
+            if verdict == "lossy" and self.by_offset and isinstance(a, dt.datetime):
+                verdict = _at_offset(a, b)
             if verdict == "nan":
                 self._nan(a, b, pattern, where)
             elif verdict != "same":
@@ -370,6 +376,14 @@ class _Walk:
             if named and len(self.patterns) < 100_000:
                 self.patterns[pattern, key] = name
         return name
+
+
+def _at_offset(a: dt.datetime, b: Any) -> str:
+    """The verdict on a time that is known by its offset alone: ``type`` where only the name of the zone is gone."""
+    offset = a.utcoffset()
+    if offset is None:
+        return "lossy"
+    return "lossy" if verdict_of(a.replace(tzinfo=dt.timezone(offset)), b) == "lossy" else "type"
 
 
 def _key_rebuilt(a: Any, b: Any) -> bool:

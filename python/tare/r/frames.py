@@ -9,7 +9,7 @@ from tare.r import vectors
 from tare.r.instants import is_in_parts
 from tare.r.losses import Loss, losses_of
 from tare.r.vectors import imported, storage
-from tare.r.zones import in_known_zone
+from tare.r.zones import in_known_zone, tell_zone
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,10 +61,11 @@ def _unkeyed(core: Core, made: pa.Table, to: str, path: str, found: list[Loss]) 
         found.append(Loss(f"{path}@class", "class_dropped", ", ".join(extra)))
     for place, field in enumerate(made.schema):
         storage(core.child(place), f"{path}${field.name}", found)
-        if to == "polars" and has_levels(field.type):
-            found.append(
-                Loss(f"{path}${field.name}@levels", "attribute_dropped", "levels and their order", "values")
-            )
+        at = f"{path}${field.name}"
+        if to in ("polars", "plain") and has_levels(field.type):
+            found.append(Loss(f"{at}@levels", "attribute_dropped", "levels and their order", "values"))
+        if to == "plain":
+            tell_zone(field.type, at, found)
     if to == "polars" and "" in made.column_names:
         found.append(Loss(f"{path}@names", "attribute_dropped", "an empty name", "that of its place"))
 
@@ -154,6 +155,7 @@ def cells(core: Core, made: pa.Table, path: str, found: list[Loss]) -> list[list
         path: Where it is, for losses.
         found: Losses of the table; those of what was bytes are taken out, and those of the values added.
     """
+    from tare.r import documents
     from tare.r.values import Settings, converted
 
     columns: list[list[Any]] = []
@@ -163,9 +165,9 @@ def cells(core: Core, made: pa.Table, path: str, found: list[Loss]) -> list[list
             columns.append(vectors.listed(column, at))
             continue
         found[:] = [loss for loss in found if (loss.path, loss.kind) != (at, "code_opaque")]
-        lost: list[Loss] = []
-        columns.append(converted(inner, Settings("plain", scalars=True), lost))
-        found.extend(Loss(at + loss.path, loss.kind, loss.r, loss.kept, loss.count) for loss in lost)
+        cells = converted(inner, Settings("plain", scalars=True), found, at)
+        documents.tell(inner, cells, at, found)
+        columns.append(cells)
     return columns
 
 

@@ -56,11 +56,12 @@ class Loss:
 
 
 class Losses(list[Loss]):
-    """What a table has not of R's, and beside it what is lost too where its schema is not kept."""
+    """What a table or document has not of R's, and beside it what is lost too where its schema or zones are not kept."""
 
     def __init__(self) -> None:
         super().__init__()
         self.of_schema: list[Loss] = []
+        self.of_zones: list[Loss] = []
 
 
 def losses_of(found: Iterable[tuple[str, str, str, str, int]], at: str = "") -> list[Loss]:

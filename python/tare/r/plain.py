@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Unsupported, UsageError
-from tare.r import frames, matrices, vectors
+from tare.r import documents, frames, matrices, vectors
 from tare.r.losses import Loss, Losses
 from tare.r.reading import objects
 from tare.r.structure import lines
@@ -82,6 +82,8 @@ def plain_value(
     if is_table(held) and not keyed:
         return _without_schema(held, path, found, tabular=tabular)
     value = _of(held, settings, found, path)
+    if tabular and not is_table(held):
+        found.append(Loss(path, "type_changed", held.type, "a table"))
     if is_table(held) and isinstance(found, Losses):
         _add_of_schema(held, path, found)
     return value
@@ -143,6 +145,14 @@ def _columns(core: Core, name: str, path: str, found: list[Loss]) -> pa.Table:
 
     if matrices.is_matrix(core):
         return matrices.table(core, "null", path, found)
+    if core.dim is not None and len(core.dim) > 2:
+        sizes = " x ".join(map(str, core.dim))
+        raise Unsupported(
+            f"{path or 'it'} is an array of {sizes}, and tables have rows and columns: convert it to a format of documents "
+            "or of R, such as .json or .rds",
+            format="rds",
+            path=path,
+        )
     array = _of(core, _ARROW, found, path, nested=True)
     found.append(Loss(path, "type_changed", "vector", f"column {name[:40]} of a table"))
     return pa.table({name: array})
@@ -168,10 +178,9 @@ def _add_of_schema(core: Core, path: str, found: Losses) -> None:
 
 
 def _of(core: Core, settings: Settings, found: list[Loss], path: str = "", *, nested: bool = False) -> Any:
-    inner: list[Loss] = []
     if is_table(core) and not nested:
-        value: Any = frames.table(core, "null", "", inner)
-    else:
-        value = converted(core, settings, inner)
-    found.extend(Loss(path + one.path, one.kind, one.r, one.kept, one.count) for one in inner)
+        return frames.table(core, "null", path, found)
+    value = converted(core, settings, found, path)
+    if settings.to == "plain":
+        documents.tell(core, value, path, found)
     return value

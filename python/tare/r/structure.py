@@ -107,7 +107,7 @@ def _more(one: Core) -> str:
     """Levels, time zone, units."""
     levels = one.attribute("levels")
     if levels is not None:
-        return f", {len(levels):,} levels"
+        return f", {len(levels):,} level{'s' * (len(levels) != 1)}"
     zone = one.attribute("tzone")
     if zone is not None and zone.type == "character" and len(zone):
         return f", {first(zone)}" if first(zone) else ""

@@ -45,7 +45,7 @@ def is_table(core: Core) -> bool:
     return core.type == "list" and "data.frame" in core.r_class
 
 
-def converted(core: Core, settings: Settings, found: list[Loss]) -> Any:
+def converted(core: Core, settings: Settings, found: list[Loss], path: str = "") -> Any:
     """The value of an R object.
 
     A node that stands in several places is converted once, so that shared ones cost what they cost in R.
@@ -54,6 +54,7 @@ def converted(core: Core, settings: Settings, found: list[Loss]) -> Any:
         core: The object.
         settings: What it becomes.
         found: The list that losses are added to.
+        path: Where it is, for losses and errors.
 
     Raises:
         Unsupported: It has no such value.
@@ -61,13 +62,13 @@ def converted(core: Core, settings: Settings, found: list[Loss]) -> Any:
     """
     if settings.to in ("python", "plain") and core.type == "list" and not is_table(core):
         # The core goes through lists itself, and comes back for what is neither list nor text.
-        def leaf(one: Core, path: str) -> Any:
-            return _walked(one, settings, path, found)
+        def leaf(one: Core, inside: str) -> Any:
+            return _walked(one, settings, path + inside, found)
 
         value, lost = core.to_python(settings.scalars, leaf, {})
-        found.extend(losses_of(lost))
+        found.extend(losses_of(lost, path))
         return value
-    return _walked(core, settings, "", found)
+    return _walked(core, settings, path, found)
 
 
 def _walked(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:

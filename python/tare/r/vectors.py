@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tare.errors import Unsupported
 from tare.r.instants import instants, is_in_parts
 from tare.r.losses import Loss, losses_of
-from tare.r.zones import in_known_zone
+from tare.r.zones import in_known_zone, tell_zone
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,8 +130,12 @@ def _with_class(core: Core, settings: Settings, path: str, found: list[Loss]) ->
     if array is None:
         array = _series(core, settings, path, found, plain=True)
     storage(core, path, found)
-    if settings.to == "polars" and core.attribute("levels") is not None:
+    if settings.to in ("polars", "plain") and core.attribute("levels") is not None:
         found.append(Loss(f"{path}@levels", "attribute_dropped", "levels and their order", "values"))
+    if settings.to == "plain":
+        tell_zone(array.type, path, found)
+        if "integer64" in core.r_class:
+            found.append(Loss(path, "type_changed", "integer64", "integers"))
     if settings.to == "plain" or (settings.scalars and len(array) == 1):
         values = listed(array, path)
         return values[0] if settings.scalars and len(values) == 1 else values

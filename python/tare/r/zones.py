@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tare.r.losses import Loss
+from tare.r.losses import Loss, Losses
 
-__all__ = ["in_known_zone"]
+__all__ = ["in_known_zone", "tell_zone"]
+
+_UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT"})
 
 
 def in_known_zone(array: Any, path: str, found: list[Loss]) -> Any:
@@ -23,6 +25,21 @@ def in_known_zone(array: Any, path: str, found: list[Loss]) -> Any:
         return array
     found.append(Loss(f"{path}@tzone", "attribute_dropped", f"unknown time zone {array.type.tz[:60]}", "UTC"))
     return array.cast(pa.timestamp(array.type.unit, "UTC"))
+
+
+def tell_zone(kind: Any, path: str, found: list[Loss]) -> None:
+    """Tells the name of a zone where a list of losses has a place for what some formats do not keep.
+
+    Args:
+        kind: The type of an array or column of Arrow.
+        path: Where it is.
+        found: The list; only `Losses` have that place.
+    """
+    import pyarrow as pa
+
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    if isinstance(found, Losses) and zone is not None and zone not in _UTC and zone[:1] not in "+-":
+        found.of_zones.append(Loss(f"{path}@tzone", "attribute_dropped", f"time zone {zone}", "its offset"))
 
 
 def _is_known(zone: str) -> bool:

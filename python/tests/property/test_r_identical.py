@@ -100,6 +100,18 @@ def made(request, tmp_path_factory) -> tuple[Path, list[r.RObject]]:
     return path, [held[place] for place in range(len(held))]
 
 
+@pytest.fixture(scope="module")
+def parts(made, tmp_path_factory) -> tuple[Path, list[r.RObject]]:
+    """The objects, what is inside of their lists as objects of their own, and the file that all are in."""
+    found = made[1][: OBJECTS // 2]
+    for one in found:
+        if one.type == "list" and not {"data.frame", "POSIXlt"}.intersection(one.r_class):
+            found += [one[place] for place in range(len(one))]
+    path = tmp_path_factory.mktemp("parts") / "before.rds"
+    r.write(found, path, compressor="none")
+    return path, found
+
+
 def silent(made, tmp_path, back: dict[int, tuple[bytes, list[Any]]]) -> list[str]:
     """Objects that came back as others, and of which no loss was told."""
     path, _ = made
@@ -148,3 +160,21 @@ def test_what_is_converted_and_back_is_identical_or_refused_when_strict(made, tm
         back[place] = (tmp_path / "back.rds").read_bytes(), told
     assert len(back) > len(made[1]) // 10
     assert [] == silent(made, tmp_path, back)
+
+
+@pytest.mark.parametrize("ending", ["json", "ndjson", "cbor", "msgpack", "yaml"])
+def test_what_is_a_document_and_back_is_identical_or_told(parts, tmp_path, ending):
+    """Of every object and every part of one: kinds of missing values, levels, dimensions, lists beside vectors."""
+    if ending in ("cbor", "msgpack", "yaml"):
+        need_module({"cbor": "cbor2", "msgpack": "msgpack", "yaml": "yaml"}[ending])
+    back = {}
+    for place, one in enumerate(parts[1]):
+        r.write(one, tmp_path / "x.rds", compressor="none")
+        try:
+            done = tare.convert(tmp_path / "x.rds", tmp_path / f"x.{ending}", overwrite=True)
+            tare.convert(tmp_path / f"x.{ending}", tmp_path / "back.rds", overwrite=True)
+        except TareError:
+            continue
+        back[place] = (tmp_path / "back.rds").read_bytes(), [*done.losses, *done.changes]
+    assert len(back) > len(parts[1]) // 5
+    assert [] == silent(parts, tmp_path, back)

@@ -155,4 +155,7 @@ def test_data_frames_of_r_without_columns(tmp_path: Path, names: str, losses: se
         return
     done = tare.convert(tmp_path / "a.rds", out)
     assert (done.rows, done.verified, done.changes, rows_of(out, target)) == (2, True, [], 2)
-    assert {loss["kind"] for loss in done.losses} == (losses if target != "arrow" else set())
+    told = losses if target != "arrow" else set()
+    if target == "ndjson":  # a document comes back as a list
+        told = told | {"type_changed"}
+    assert {loss["kind"] for loss in done.losses} == told

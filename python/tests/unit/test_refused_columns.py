@@ -1,0 +1,34 @@
+"""Tables that a format refuses: the message names the column and the row."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.capabilities import need_module
+
+import tare
+from tare.errors import EncodeError, Unsupported
+
+
+def test_a_number_beyond_those_of_bson_is_named(tmp_path):
+    """By its column and row."""
+    need_module("bson")
+    table = pa.table({"a": [1, 2, 3], "big": pa.array([1, 2**63 - 1, 2**63], pa.uint64())})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(EncodeError, match=r"in column 'big' \(uint64\), row 3\. Nothing was written"):
+        tare.convert(tmp_path / "x.parquet", tmp_path / "x.bson")
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path):
+    """Where CSV refuses them."""
+    pq.write_table(pa.table({"a": [b"a", b"b", b"\xff", b"\xfe"]}), tmp_path / "x.parquet")
+    with pytest.raises(EncodeError, match=r"in column 'a' \(binary\), row 3\. Nothing was written"):
+        tare.convert(tmp_path / "x.parquet", tmp_path / "x.csv")
+
+
+def test_a_long_duration_is_said_to_be_beyond_days(tmp_path):
+    """Not beyond years, which durations have none of."""
+    pq.write_table(pa.table({"d": pa.array([1, 2**62], pa.duration("ms"))}), tmp_path / "x.parquet")
+    with pytest.raises(Unsupported, match=r"column 'd', row 2: .* beyond 999,999,999 days"):
+        tare.convert(tmp_path / "x.parquet", tmp_path / "x.json")
