@@ -436,8 +436,7 @@ def _whole(
             written = encode(data.value, data.kind, codec, job.given, later=later)
             codec = written.codec
             written = written if counted is None else replace(written, counted=counted)
-            gone = [] if objects.keeps_schema(data.value, codec) else losses.of_schema
-            gone = [*gone, *([] if data.kind == "table" or objects.keeps_zones(codec) else losses.of_zones)]
+            gone = objects.not_kept(losses, data.value, data.kind, codec)
             losses += gone
             settle(gone, [], strict=job.strict, what=printable(data.name))
     verify = verify and not left_out  # it differs, as was asked for

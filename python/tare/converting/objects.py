@@ -14,6 +14,7 @@ from tare.errors import EncodeError, TareError, UsageError
 from tare.r import Loss, RObject, WriteReport
 from tare.r import read as read_r
 from tare.r import write as write_r
+from tare.r.losses import Losses
 from tare.r.plain import chosen
 from tare.tagged.scalars import zone_of
 
@@ -25,6 +26,7 @@ __all__ = [
     "keeps_keys",
     "keeps_schema",
     "keeps_zones",
+    "not_kept",
     "levels_inside",
     "notes_of",
     "of_name",
@@ -71,6 +73,14 @@ def keeps_schema(table: Any, codec: Codec) -> bool:
         return False
     metadata = getattr(getattr(back, "schema", None), "metadata", None) or {}
     return b"r" in metadata
+
+
+def not_kept(losses: Losses, value: Any, kind: str, codec: Codec) -> list[Loss]:
+    """What the schema of a table, or the zones of a document, say of R and a file of the codec has no place for."""
+    found = losses.of_schema if losses.of_schema and not keeps_schema(value, codec) else []
+    if losses.of_zones and kind == "document" and not keeps_zones(codec):
+        found = [*found, *losses.of_zones]
+    return found
 
 
 def keeps_keys(codec: Codec) -> bool:
