@@ -277,7 +277,9 @@ def _yaml(source: Source, data: bytes) -> Any:
     except ImportError:
         raise MissingLibrary("Reading YAML needs PyYAML. Install it with: pip install PyYAML") from None
     readings = yaml_notes.Readings()
-    loader = yaml_notes.loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader), readings)
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    core = yaml_notes.says_core(data)
+    loader = yaml_notes.core_loader(base) if core else yaml_notes.loader(base, readings)
     _yaml_depth(source, data)
     try:
         values = list(yaml.load_all(data, Loader=loader))  # a safe loader
