@@ -8,6 +8,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import shlex
 import sys
 import time
@@ -286,9 +287,12 @@ def _saying(again: str, *option: str) -> str:
 
 
 def _near(text: str) -> str:
-    """Paths under the folder where the command was given, as they would be typed there."""
+    """Returns a text whose paths under the folder where the command was given are as they would be typed there."""
     here = os.path.join(os.getcwd(), "")
-    return text if here == os.sep else text.replace(here, "")
+    if here == os.sep:
+        return text
+    # What begins within another path, or goes on with a slash, would become the name of another file.
+    return re.sub(rf"(?<![^\s'\"(=,]){re.escape(here)}(?!/)", "", text)
 
 
 def _changed(report: Report) -> None:

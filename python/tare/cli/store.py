@@ -371,13 +371,19 @@ def import_(
     A key that is there gets the value of SRC; bytes that are there are not copied. Keys whose object is damaged or
     gone are named and passed over; the exit code is 1 then.
     """
-    with _opened(url, "rw", **_options(options)) as store, _told("keys") as tell:
-        if src.endswith(".tar") and os.path.isfile(src):
-            if keys or namespace:
-                raise UsageError("a tar is of a whole store: name no keys and no namespace")
-            done = store.archive_import(src, tell, skip_damaged=True)
-        else:
-            done = store.import_(src, keys or None, namespace=namespace, skip_damaged=True, on_progress=tell)
+    from tare.store import moving
+
+    is_archive = os.path.isfile(src)
+    if is_archive and (keys or namespace):
+        raise UsageError("a tar is of a whole store: name no keys and no namespace")
+    with (
+        moving.opened_archive(src)
+        if is_archive
+        else _opened(src, "r") as source,  # or no store is made of it
+        _opened(url, "rw", **_options(options)) as store,
+        _told("keys") as tell,
+    ):
+        done = store.import_(source, keys or None, namespace=namespace, skip_damaged=True, on_progress=tell)
     return _print_copied(done, as_json)
 
 

@@ -8,13 +8,17 @@ from itertools import islice
 
 from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source, printable
-from tare.formats.csv_rows import DELIMITERS, first_row, unquoted_rows
+from tare.formats.csv_rows import DELIMITERS, blank_start, first_row, unquoted_rows
 
-__all__ = ["advice", "header_below"]
+__all__ = ["advice", "header_below", "reason_of_last"]
 
 _AROUND_BYTES = 64 << 10
 _ROWS = 20
 _LINE = re.compile(rb"[^\r\n]+")
+_NUMBER = re.compile(rb" *[+-]?[0-9][0-9.,eE+-]* *")
+_ABSENT = (b"", b"NA")
+_QUOTED = b'"'  # stands for any text in quotes
+_END_OF_DOS = b"\x1a"
 
 
 def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: int, got: int) -> str:
@@ -31,7 +35,7 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     delimiter = style.delimiter
     below = data[start : start + _AROUND_BYTES]
     line = below[: first_row(below, (delimiter,))].strip(b"\r\n")
-    rows = list(islice(unquoted_rows(below, delimiter), _ROWS))
+    rows = list(islice(unquoted_rows(_unescaped(below, style), delimiter, mark=_QUOTED), _ROWS))
     name = shlex.quote(printable(source.name))
     if line.startswith(b"#"):
         return f"Comment lines are skipped before the header only: remove it, e.g. by grep -v '^#' {name}."
@@ -40,10 +44,21 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
             "If its values are in single quotes, write double quotes instead: those alone enclose values. "
             f'pandas reads the others: read_csv({printable(source.name)!r}, quotechar="\'").'
         )
+    if reason := _misplaced_quote(source, below, style):
+        return reason
     if got == wanted + 1 and all(row.endswith(delimiter.encode()) for row in rows):
         return (
             "Each row ends with a delimiter, and the header does not: add one to the header (the new column is "
             f"empty), or remove those of the rows, e.g. by sed {shlex.quote(f's/{delimiter}$//')} {name}."
+        )
+    if (
+        got == wanted + 1
+        and not data[first_row(data, (delimiter,)) : start].strip()
+        and _have_row_names(rows, delimiter, wanted)
+    ):
+        return (
+            "Each row has one field more than the header, as R's write.table writes row names: give the first "
+            f"column a name, e.g. by {_naming(source, data, delimiter)}."
         )
     counts = [row.count(delimiter.encode()) + 1 for row in rows]
     above = data.count(b"\n", 0, start)
@@ -63,6 +78,24 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     )
 
 
+def reason_of_last(source: Source, data: bytes, style: Dialect, start: int) -> str:
+    """Returns why a last row that is too short need not be where a file was cut, and what to do; empty if nothing says so.
+
+    Args:
+        source: The file.
+        data: Its text.
+        style: How fields stand in it.
+        start: Where the row begins.
+    """
+    last = data[start:]
+    if last.strip() == _END_OF_DOS:
+        return (
+            "It is the byte 0x1a, with which old programs of DOS end a file: remove it, e.g. by "
+            f"tr -d '\\032' < {shlex.quote(printable(source.name))}."
+        )
+    return _misplaced_quote(source, last[:_AROUND_BYTES], style)
+
+
 def header_below(source: Source, data: bytes, style: Dialect) -> str:
     r"""Returns the note on a text of one column whose rows below the first have another delimiter; empty for none.
 
@@ -75,7 +108,7 @@ def header_below(source: Source, data: bytes, style: Dialect) -> str:
         return ""
     head = data[:_AROUND_BYTES]
     for delimiter in DELIMITERS:
-        rows = list(islice(unquoted_rows(head, delimiter), 50))
+        rows = list(islice(unquoted_rows(head, delimiter, mark=_QUOTED), 50))
         counts = [row.count(delimiter.encode()) for row in rows]
         if len(data) > len(head) and len(counts) < 50:
             counts.pop()  # it may be cut
@@ -86,11 +119,61 @@ def header_below(source: Source, data: bytes, style: Dialect) -> str:
             and len(counts) - first > 1
             and len(set(counts[first:])) == 1
         ):
+            if first == 1 and counts[1] == 1 and _have_row_names(rows[1:], delimiter, 1):
+                return (
+                    f"it was read as one column, and each row has two fields between {delimiter!r}: if the first are R's "
+                    f"row names, give them a name, e.g. by {_naming(source, data, delimiter)}"
+                )
             return (
                 f"it was read as one column, and its rows have {counts[first] + 1} fields between {delimiter!r} from "
                 f"{printable(rows[first].decode('utf-8', 'replace'), 40)!r} on: if that is the header, remove the lines above it"
             )
     return ""
+
+
+def _unescaped(data: bytes, style: Dialect) -> bytes:
+    """Returns a text of as many fields without backslashes, and what they stand before."""
+    return re.sub(rb"\\.", b"", data) if style.escaped else data
+
+
+def _misplaced_quote(source: Source, below: bytes, style: Dialect) -> str:
+    """Returns what to do about a quote in a row that does not begin its value, and so encloses nothing; empty without one."""
+    if style.literal or style.escaped:
+        return ""
+    delimiter = style.delimiter.encode()
+    lines = _LINE.findall(below)
+    line = b"".join(unquoted_rows(lines[0], style.delimiter)) if lines else b""
+    if re.search(rb"(?:^|" + re.escape(delimiter) + rb')[ \t]+"', line):
+        return (
+            "A blank before a quote keeps it from enclosing a value: remove the blank. pandas does: "
+            f"read_csv({printable(source.name)!r}, sep={style.delimiter!r}, skipinitialspace=True)."
+        )
+    if line.count(b'"') % 2 and any(b'"' in each for each in lines[1:]):
+        return (
+            "A quote within a value encloses nothing, so that the value ends with its line: put the whole value in "
+            "double quotes, and double those within it."
+        )
+    return ""
+
+
+def _naming(source: Source, data: bytes, delimiter: str) -> str:
+    """Returns the command that puts a name before those of a header."""
+    number = source.above.count(b"\n") + data.count(b"\n", 0, blank_start(data)) + 1
+    added = "\\t" if delimiter == "\t" else delimiter
+    program = f'NR=={number}{{printf "row{added}"}}1'
+    return f"awk {shlex.quote(program)} {shlex.quote(printable(source.name))}"
+
+
+def _have_row_names(rows: list[bytes], delimiter: str, wanted: int) -> bool:
+    """Returns whether each row has one field more than the header, and the first one is not the header of the others.
+
+    >>> _have_row_names([b'",1.5', b'",2'], ",", 1), _have_row_names([b"a,b", b"1,2"], ",", 1)
+    (True, False)
+    """
+    fields = [row.split(delimiter.encode()) for row in rows]
+    named = all(each not in _ABSENT and not _NUMBER.fullmatch(each) for each in fields[0])
+    numbers = any(_NUMBER.fullmatch(each) for row in fields[1:] for each in row)
+    return all(len(row) == wanted + 1 for row in fields) and not (named and numbers)
 
 
 def _header_among(counts: list[int], wanted: int) -> int | None:

@@ -22,13 +22,14 @@ __all__ = ["note_surprises"]
 _OFFSET = re.compile(r"[+-]\d\d:?(?:\d\d)?$")
 _UTC = re.compile(r"[+-]00:?(?:00)?$")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
+_INTEGER = re.compile(r"[+-]?\d+")
 _TRAILING_ZERO = re.compile(rb"\.\d+0[\"\s,;|]")
 _DECIMAL = re.compile(r"[+-]?(\d+)\.(\d+)")
 _TOLD = 5
 
 
 def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialect) -> None:
-    """Notes rows of another delimiter, times with offsets, numbers with a decimal comma, and texts such as 1.10 that are read as numbers.
+    """Notes what a type does not say: offsets of times, decimal commas, integers with a plus, texts such as 1.10 read as numbers.
 
     Args:
         source: The file; it gets the notes.
@@ -43,7 +44,7 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
     head = data[:HEAD_BYTES].removeprefix(BOM)
     has_zeros = _TRAILING_ZERO.search(head) is not None
-    doubles = [one.name for one in schema if has_zeros and one.type == pa.float64()]
+    doubles = [one.name for one in schema if (has_zeros or b"+" in head) and one.type == pa.float64()]
     often = Counter(schema.names)
     names = [name for name in (*zoned, *texts, *doubles) if often[name] == 1]
     if not names:
@@ -58,6 +59,7 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     cells = {name: [one for one in found if one not in csvs.MISSING] for name, found in cells.items()}
     _note(source, "times with offsets are read as UTC", zoned, cells, _have_offsets)
     _note(source, "numbers with a decimal comma are read as text", texts, cells, _are_decimal)
+    _note(source, "integers with a plus are read as doubles", doubles, cells, _have_plus)
     _note(source, "texts such as 1.10 are read as numbers (1.1)", doubles, cells, _are_versions)
 
 
@@ -91,6 +93,16 @@ def _are_decimal(cells: list[str]) -> bool:
     """
     plain = [cell.strip() for cell in cells]
     return any("," in cell for cell in plain) and all(_DECIMAL_COMMA.fullmatch(cell) for cell in plain)
+
+
+def _have_plus(cells: list[str]) -> bool:
+    """Returns whether all numbers are integers, some of them with a plus, which no integer of Arrow's reader has.
+
+    >>> _have_plus(["+12", "-3"]), _have_plus(["12", "-3"]), _have_plus(["+1.5", "+2"])
+    (True, False, False)
+    """
+    plain = [cell.strip() for cell in cells]
+    return any(cell.startswith("+") for cell in plain) and all(_INTEGER.fullmatch(cell) for cell in plain)
 
 
 def _are_versions(cells: list[str]) -> bool:

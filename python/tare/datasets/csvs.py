@@ -269,10 +269,11 @@ def _fault(
     row, wanted, got = (int(part) for part in found.groups())
     start, last = _row_start(data, row, style)
     what = f"row {row:,} has {got:,} field{'s' * (got != 1)}, the header has {wanted:,}"
-    if last and got < wanted:
+    reason = csv_misfits.reason_of_last(source, data, style, start) if last else ""
+    if last and got < wanted and not reason:
         advice = "It is the last row: the file was cut. Fetch or write it again."
         return source.error(Truncated, what, offset=start, advice=advice)
-    advice = csv_misfits.advice(source, data, style, start, wanted=wanted, got=got)
+    advice = reason or csv_misfits.advice(source, data, style, start, wanted=wanted, got=got)
     return source.error(Malformed, what, offset=start, advice=advice)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tare import collector
-from tare.datasets import encodings, jsonscan, prefixes, recognise, repeats, yaml_notes
+from tare.datasets import encodings, far_dates, jsonscan, prefixes, recognise, repeats, yaml_notes
 from tare.datasets.numbers import finite, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
 from tare.errors import (
@@ -22,6 +22,7 @@ from tare.errors import (
     NotTrusted,
     TareError,
     Truncated,
+    Unsupported,
 )
 
 __all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines", "parse_whole"]
@@ -41,6 +42,7 @@ _FLATTEN = (
     "The libraries stop near there (1,024 levels), so it is neither measured nor converted: flatten it. "
     "`tare inspect` says how deep it is."
 )
+_FAR = "Where the file is made, write it as a number, or as missing if it stands for no date."
 _CONTAINERS = (dict, list, tuple)
 _SPACE = re.compile(r"[ \t\r\n]*")  # of JSON
 
@@ -277,7 +279,9 @@ def _yaml(source: Source, data: bytes) -> Any:
     except ImportError:
         raise MissingLibrary("Reading YAML needs PyYAML. Install it with: pip install PyYAML") from None
     readings = yaml_notes.Readings()
-    loader = yaml_notes.loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader), readings)
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    core = yaml_notes.says_core(data)
+    loader = yaml_notes.core_loader(base) if core else yaml_notes.loader(base, readings)
     _yaml_depth(source, data)
     try:
         values = list(yaml.load_all(data, Loader=loader))  # a safe loader
@@ -364,6 +368,12 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                 text = text.removesuffix(f", at byte {error.offset}")
             if _TOO_DEEP.search(text):
                 raise source.error(Limit, "nested deeper than its reader goes", advice=_FLATTEN) from None
+            if far := far_dates.first_far(source.format, data):
+                raise source.error(
+                    Unsupported,
+                    f"{printable(far, 160)}, beyond the years 1 to 9999, which dates have here",
+                    advice=_FAR,
+                ) from None
             cut = isinstance(error, Truncated)
             advice = (
                 "The file was cut: fetch or write it again."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 __all__ = ["advice", "likely", "without_mark"]
@@ -9,7 +10,7 @@ __all__ = ["advice", "likely", "without_mark"]
 _REGION_BYTES, _LOOKED_AT_BYTES = 4 << 10, 1 << 20
 _NEARLY, _SENSELESS = 0.04, 0.1
 _MIXED = 0.2  # of the lines with other than ASCII: fewer are UTF-8 by chance, as two bytes of Chinese may be
-# The characters that texts in Chinese and Korean have most of: their encodings use the same bytes.
+# The characters that texts in Chinese, Korean and Japanese have most of: their encodings use the same bytes.
 _FREQUENT = frozenset(
     "\u7684\u4e00\u662f\u4e0d\u4e86\u5728\u6709\u4eba\u8fd9\u4e2d\u5927\u4e3a\u4e0a\u4e2a\u56fd\u6211"
     "\u4ee5\u8981\u4ed6\u65f6\u6765\u7528\u4eec\u751f\u5230\u4f5c\u5730\u51fa\u5c31\u5206\u5bf9\u6210"
@@ -22,11 +23,31 @@ _FREQUENT = frozenset(
     "\uae30\uc790\uc5b4\ub9ac\uc544\ub098\ub3c4\uc11c\ub97c\uc740\uadf8\uc77c\uc815\uc2a4\uc218\ud574"
     "\ubd80\uad6c\uc804\uad6d\ubcf4\uc6d0\uc7a5\uc81c\uc8fc\uc131\uc0c1\ub3d9\uc5ec\uc548\uacbd\uc2e0"
     "\uacf5\ud654\uacfc\ub9cc\ud559\uc624\uae40\ubc15\uc6b8\uc0b0\uba85\ub984\ub4e4\ub77c\uba74\uac83"
+    "\u65e5\u4e00\u56fd\u4eba\u5e74\u5927\u5341\u4e8c\u672c\u4e2d\u9577\u51fa\u4e09\u6642\u884c\u898b"
+    "\u6708\u5206\u5f8c\u524d\u751f\u4e94\u9593\u4e0a\u6771\u56db\u4eca\u91d1\u4e5d\u5165\u5b66\u9ad8"
+    "\u5186\u5b50\u5916\u516b\u516d\u4e0b\u6765\u6c17\u5c0f\u4e03\u5c71\u8a71\u5973\u5317\u5348\u767e"
+    "\u66f8\u5148\u540d\u5ddd\u5343\u6c34\u534a\u7537\u897f\u96fb\u6821\u8a9e\u571f\u6728\u805e\u98df"
+    "\u8eca\u4f55\u5357\u4e07\u6bce\u767d\u5929\u4f1a\u793e\u4eac\u90fd\u5e02\u770c\u533a\u753a\u6751"
+    "\u5024\u54c1\u756a\u53f7\u4f4f\u6240\u4fa1\u683c\u5e97\u6570\u91cf\u5408\u8a08\u5358\u4f4d\u59d3"
+    "\u6027\u5225\u90f5\u4fbf\u5546\u7530\u4f50\u85e4\u9234\u6a4b\u4f0a\u6e21\u8fba"
 )
+# The letters that make most of a text in Russian, Ukrainian and Bulgarian, and in Greek.
+_CYRILLIC_FREQUENT = frozenset(
+    "\u043e\u0435\u0430\u0438\u043d\u0442\u0441\u0440\u0432\u043b\u043a\u043c\u0434\u043f\u0443\u0456\u044f"
+)
+_GREEK_FREQUENT = frozenset(
+    "\u03b1\u03bf\u03b9\u03b5\u03c4\u03c3\u03bd\u03b7\u03c5\u03c1\u03c0\u03ba\u03bc\u03bb\u03c9\u03c2\u03b4"
+    "\u03ac\u03ad\u03ae\u03af\u03cc\u03cd\u03ce"
+)
+_LAST_LATIN = "\u024f"
 _PUNCTUATION = frozenset(
     "\u20ac\u00a3\u00a7\u00b0\u00ab\u00bb\u201c\u201d\u2018\u2019\u201e\u2026\u2013\u2014\u00b7\u2122\u00a9\u00ae\u00bf\u00a1\u2116\u00a0\u00b5"
 )
-_WITHIN_WORDS = frozenset("\u2019\u2018\u2013\u00b7")
+_WITHIN_WORDS = frozenset("\u2019\u2018\u2013")
+_BESIDE_NUMBERS = frozenset("\u20ac\u00a3\u00a7\u00b0\u00b5")
+_MIDDLE_DOT = "\u00b7"
+_FINAL_SIGMA = "\u03c2"
+_RUN = re.compile(r"[^\x00-\x7f]+")
 _ORDINALS = "\u00aa\u00ba"
 
 
@@ -144,6 +165,8 @@ def _latin(text: str, name: str) -> float:
 
 def _latin_letter(before: str, character: str, after: str) -> float:
     if character.isalpha() and character not in _ORDINALS:
+        if character > _LAST_LATIN:
+            return 0.1
         if not (before.isalpha() or after.isalpha()):
             return 0.8 if character.islower() else 0.4
         if character.isupper() and before.isalpha() and (before.islower() or after.islower()):
@@ -151,12 +174,18 @@ def _latin_letter(before: str, character: str, after: str) -> float:
         crowded = any(one.isalpha() and not one.isascii() for one in (before, after))
         return 0.5 if crowded else 1.0
     if character not in _PUNCTUATION:
-        return 0.2 if character.isprintable() else 0.0
-    return 0.2 if before.isalpha() and after.isalpha() and character not in _WITHIN_WORDS else 1.0
+        return 0.2 if character.isprintable() else -0.5  # no text has control characters of these bytes
+    if character in _BESIDE_NUMBERS:
+        return 0.3 if before.isalpha() or after.isalpha() else 1.0
+    within = before.isalpha() and after.isalpha()
+    if character == _MIDDLE_DOT:  # of Catalan
+        within = within and not before == after == "l"
+        return 0.2 if within else 1.0
+    return 0.2 if within and character not in _WITHIN_WORDS else 1.0
 
 
-def _other_letters(first: str, last: str) -> Callable[[str, str], float]:
-    """A score of texts whose letters lie in a range, and stand beside each other."""
+def _other_letters(first: str, last: str, frequent: frozenset[str]) -> Callable[[str, str], float]:
+    """A score of texts whose letters lie in a range, stand beside each other, and are mostly frequent ones in lower case."""
 
     def one(before: str, character: str, after: str) -> float:
         if not first <= character <= last or not character.isalpha():
@@ -165,7 +194,12 @@ def _other_letters(first: str, last: str) -> Callable[[str, str], float]:
             return 0.1
         if character.isupper() and before.islower():
             return 0.1
-        return 1.0 if before.isalpha() or after.isalpha() else 0.6
+        usual = 1.0 if character.lower() in frequent else 0.7
+        if character.isupper() and before.isalpha():
+            usual *= 0.85
+        if character == _FINAL_SIGMA and after.isalpha():
+            return 0.1
+        return usual if before.isalpha() or after.isalpha() else usual * 0.6
 
     return lambda text, _: _mean([one(*around) for around in _neighbours(text)])
 
@@ -180,7 +214,14 @@ def _east_asian(usual: Callable[[int, int], float]) -> Callable[[str, str], floa
         among_latin = alone and (before.isalpha() or after.isalpha())
         return score * (0.3 if among_latin else 1.0)
 
-    return lambda text, name: _mean([one(*around, name) for around in _neighbours(text)])
+    def score(text: str, name: str) -> float:
+        found = _mean([one(*around, name) for around in _neighbours(text)])
+        # Letters of one byte each fill pairs by chance in a word of even length, and seldom in all of several.
+        runs = _RUN.findall(text)
+        pairs = all(raw > 0x7F for run in runs for raw in run.encode(name))
+        return min(found + 0.06 * min(len(runs) - 1, 4), 1.0) if pairs and found > 0.4 else found
+
+    return score
 
 
 def _usual_in_shift_jis(lead: int, trail: int) -> float:
@@ -188,32 +229,32 @@ def _usual_in_shift_jis(lead: int, trail: int) -> float:
         return 1.0  # kana
     if not trail:
         return 0.6 if 0xA1 <= lead <= 0xDF else 0.0  # kana of half the width
-    return 0.85 if 0x88 <= lead <= 0x97 else 0.8 if lead in (0x81, 0x82) else 0.2
+    return 0.65 if 0x88 <= lead <= 0x97 else 0.6 if lead in (0x81, 0x82) else 0.2
 
 
 def _usual_in_euc_jp(lead: int, trail: int) -> float:
-    return 1.0 if lead in (0xA4, 0xA5) else 0.8 if lead == 0xA1 else 0.7 if 0xB0 <= lead <= 0xCF else 0.2
+    return 1.0 if lead in (0xA4, 0xA5) else 0.8 if lead == 0xA1 else 0.65 if 0xB0 <= lead <= 0xCF else 0.2
 
 
 def _usual_in_gb18030(lead: int, trail: int) -> float:
     if trail < 0xA1:
         return 0.1
-    return 0.8 if 0xB0 <= lead <= 0xD7 or lead in (0xA1, 0xA3) else 0.3 if 0xD8 <= lead <= 0xF7 else 0.1
+    return 0.65 if 0xB0 <= lead <= 0xD7 or lead in (0xA1, 0xA3) else 0.3 if 0xD8 <= lead <= 0xF7 else 0.1
 
 
 def _usual_in_cp949(lead: int, trail: int) -> float:
     if trail < 0xA1:
         return 0.2
-    return 0.8 if 0xB0 <= lead <= 0xC8 else 0.6 if lead in (0xA1, 0xA3) else 0.2
+    return 0.65 if 0xB0 <= lead <= 0xC8 else 0.6 if lead in (0xA1, 0xA3) else 0.2
 
 
 def _usual_in_big5(lead: int, trail: int) -> float:
-    return 0.8 if 0xA4 <= lead <= 0xC6 or lead == 0xA1 else 0.3 if 0xC9 <= lead <= 0xF9 else 0.1
+    return 0.65 if 0xA4 <= lead <= 0xC6 or lead == 0xA1 else 0.3 if 0xC9 <= lead <= 0xF9 else 0.1
 
 
 _SHIFT_JIS = _east_asian(_usual_in_shift_jis)
 _BIG5 = _east_asian(_usual_in_big5)
-_CYRILLIC = _other_letters("\u0400", "\u04ff")
+_CYRILLIC = _other_letters("\u0400", "\u04ff", _CYRILLIC_FREQUENT)
 # Of those that make as much sense, the earlier ones are named: two bytes that fit are no chance, and latin1 is
 # what cp1252 is but for its signs.
 _CANDIDATES: tuple[tuple[str, str, Callable[[str, str], float]], ...] = (
@@ -226,9 +267,10 @@ _CANDIDATES: tuple[tuple[str, str, Callable[[str, str], float]], ...] = (
     ("cp949", "Korean", _east_asian(_usual_in_cp949)),
     ("cp1251", "Cyrillic", _CYRILLIC),
     ("koi8_r", "Cyrillic", _CYRILLIC),
-    ("cp1253", "Greek", _other_letters("\u0370", "\u03ff")),
+    ("cp1253", "Greek", _other_letters("\u0370", "\u03ff", _GREEK_FREQUENT)),
     ("latin1", "Western European", _latin),
     ("cp1252", "Western European, of Windows", _latin),
+    ("iso8859_15", "Western European, with a euro sign", _latin),
     ("cp1250", "Central European", _latin),
     ("mac_roman", "Western European, of old Macs", _latin),
     ("cp850", "Western European, of DOS", _latin),

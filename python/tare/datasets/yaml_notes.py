@@ -9,7 +9,7 @@ from typing import Any, cast
 from tare.datasets.recognise import format_option
 from tare.datasets.source import printable
 
-__all__ = ["READ_BY", "Readings", "loader", "note_dropped"]
+__all__ = ["READ_BY", "Readings", "core_loader", "loader", "note_dropped", "says_core"]
 
 READ_BY = "read by YAML 1.1"  # how the note begins
 
@@ -19,6 +19,14 @@ _CORE_FLOAT = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 )
 _OCTAL = re.compile(r"[-+]?0[0-7]+")
+_CORE: tuple[tuple[str, re.Pattern[str], list[str]], ...] = (
+    ("bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")),
+    ("int", re.compile(rf"(?:{_CORE_INTEGER.pattern})$"), list("+-0123456789")),
+    ("float", re.compile(rf"(?:{_CORE_FLOAT.pattern})$"), list("+-.0123456789")),
+    ("null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
+)
+_FROM_1_1 = ("timestamp", "merge")
+_SAYS_CORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+1\.2\s")
 _CORE_BOOL = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
 
 
@@ -57,7 +65,49 @@ def loader(base: type[Any], readings: Readings) -> type[Any]:
     noting: Any = type("Noting", (base,), {})
     for tag, differs in _DIFFERS.items():
         noting.add_constructor(tag, _noting(base.yaml_constructors[tag], differs, readings))
-    return cast(type[Any], noting)
+    return _with_signs(noting)
+
+
+def core_loader(base: type[Any]) -> type[Any]:
+    """Returns a loader of PyYAML that reads plain words by the core schema of YAML 1.2, dates and merged keys as before.
+
+    Args:
+        base: A safe loader.
+    """
+    reading: Any = type("Core", (base,), {"yaml_implicit_resolvers": {}})
+    for tag, pattern, first in _CORE:
+        reading.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", pattern, first)
+    for tag in _FROM_1_1:
+        for first, known in base.yaml_implicit_resolvers.items():
+            patterns = [pattern for name, pattern in known if name == f"tag:yaml.org,2002:{tag}"]
+            for pattern in patterns:
+                reading.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", pattern, [first])
+    reading.add_constructor("tag:yaml.org,2002:int", _core_integer)
+    return _with_signs(reading)
+
+
+def says_core(data: bytes) -> bool:
+    r"""Returns whether a text says that it is YAML 1.2.
+
+    Args:
+        data: The text, in UTF-8.
+
+    >>> says_core(b"# x\n%YAML 1.2\n---\na: 1\n"), says_core(b"%YAML 1.1\n---\na: 1\n"), says_core(b"a: '\n%YAML 1.2'")
+    (True, False, False)
+    """
+    return _SAYS_CORE.match(data) is not None
+
+
+def _with_signs(loader: Any) -> type[Any]:
+    """Returns a loader that takes a plain ``=`` or ``<<`` for the text that it is: YAML 1.1 has types of their own for them."""
+    for tag in ("value", "merge"):
+        loader.add_constructor(f"tag:yaml.org,2002:{tag}", loader.construct_yaml_str)
+    return cast(type[Any], loader)
+
+
+def _core_integer(loader: Any, node: Any) -> int:
+    text = loader.construct_scalar(node)
+    return int(text, 0) if text.lstrip("+-")[:2] in ("0o", "0x") else int(text)
 
 
 def _noting(

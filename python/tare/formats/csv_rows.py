@@ -75,13 +75,16 @@ def first_row(data: bytes, delimiters: tuple[str, ...] = DELIMITERS) -> int:
     return len(data)
 
 
-def unquoted_rows(data: bytes, delimiter: str, others: tuple[str, ...] = ()) -> Iterator[bytes]:
+def unquoted_rows(
+    data: bytes, delimiter: str, others: tuple[str, ...] = (), *, mark: bytes = b""
+) -> Iterator[bytes]:
     r"""The rows of a text without their line ends and without what is quoted; blank lines are left out.
 
     Args:
         data: Text from its start; its last row need not be whole.
         delimiter: What may stand between fields.
         others: What may instead: a text between two of them that is quoted is left out too.
+        mark: What stands in the place of a quoted text.
 
     >>> list(unquoted_rows(b'a;"b\nc"\n\n1;2', ";")), list(unquoted_rows(b'1;"Doe, Jane"', ",", (";",)))
     ([b'a;', b'1;2'], [b'1;'])
@@ -92,7 +95,7 @@ def unquoted_rows(data: bytes, delimiter: str, others: tuple[str, ...] = ()) -> 
         row += text[at : token.start()]
         at = token.end()
         if token[0].startswith(b'"'):
-            quoted = True
+            row, quoted = row + mark, True
             continue
         if row or quoted:
             yield row

@@ -5,6 +5,7 @@ Only loaders that build plain values: no tag in a file makes an object of a clas
 
 from __future__ import annotations
 
+import functools
 import json as stdlib_json
 import re
 from datetime import date, datetime
@@ -20,6 +21,10 @@ _LOADER = Option(
     "safe", ("safe", "c"), "safe = the loader in pure Python, PyYAML's own default; c = the one of libyaml."
 )
 _SORT_KEYS = Option(True, (True, False), "Write keys in alphabetical order, PyYAML's own default.")
+_SIGNS = (
+    "tag:yaml.org,2002:value",
+    "tag:yaml.org,2002:merge",
+)  # a plain = or <<, as a value: no loader makes one of it
 _KNOWN = (bool, int, float, str, bytes, date, datetime)
 
 
@@ -35,7 +40,19 @@ def _encode_pyyaml(obj: Any, *, default: str, loader: str, orient: str, sort_key
 def _decode_pyyaml(data: Buffer, *, default: str, loader: str, orient: str, sort_keys: bool) -> Any:
     import yaml
 
-    return yaml.load(bytes(data), Loader=yaml.CSafeLoader if loader == "c" else yaml.SafeLoader)  # noqa: S506 - both are safe
+    return yaml.load(bytes(data), Loader=_safe_loader(loader))  # noqa: S506 - it is safe
+
+
+@functools.cache
+def _safe_loader(name: str) -> Any:
+    """Returns a safe loader of PyYAML that takes a plain ``=`` or ``<<``, of which YAML 1.1 has types of their own, for text."""
+    import yaml
+
+    base = yaml.CSafeLoader if name == "c" else yaml.SafeLoader
+    loader: Any = type("Safe", (base,), {})
+    for tag in _SIGNS:
+        loader.add_constructor(tag, base.construct_yaml_str)
+    return loader
 
 
 def _encode_ruamel(obj: Any, *, default: str, orient: str) -> bytes:
@@ -52,7 +69,20 @@ def _decode_ruamel(data: Buffer, *, default: str, orient: str) -> Any:
 def _ruamel() -> Any:
     from ruamel.yaml import YAML
 
-    return YAML(typ="safe", pure=True)
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = _ruamel_constructor()
+    return yaml
+
+
+@functools.cache
+def _ruamel_constructor() -> Any:
+    """Returns a constructor of ruamel.yaml that takes a plain ``=`` or ``<<`` for text."""
+    from ruamel.yaml.constructor import SafeConstructor
+
+    constructor: Any = type("Constructor", (SafeConstructor,), {})
+    for tag in _SIGNS:
+        constructor.add_constructor(tag, SafeConstructor.construct_yaml_str)
+    return constructor
 
 
 def _encode_rapidyaml(obj: Any, *, default: str, orient: str) -> bytes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tare._tare import store_copy
-from tare.errors import HashNotFound, KeyNotFound
+from tare.errors import HashNotFound, KeyNotFound, Malformed, TareError
 from tare.store.reports import TransferReport
 from tare.store.unpacking import unpack_store
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Chosen", "Rename", "archive_export", "archive_import", "copy", "from_dict", "index_export", "index_import",
-    "other", "to_dict",
+    "opened_archive", "other", "to_dict",
 ]  # fmt: skip
 
 Rename = Mapping[str, str] | Callable[[str], str] | None
@@ -186,16 +186,37 @@ def archive_import(store: Store, src: str, on_progress: _Told, skip_damaged: boo
     Raises:
         Malformed: It is not an archive of a store, or holds what no store has, such as a link.
     """
+    with opened_archive(src) as made:
+        return copy(made, store, Chosen(skip_damaged=skip_damaged), on_progress)
+
+
+@contextlib.contextmanager
+def opened_archive(src: str) -> Iterator[Store]:
+    """The store that an archive holds: a tar is unpacked for so long.
+
+    Raises:
+        Malformed: As `archive_import`.
+    """
     from tare.store.opening import open_store
 
     if not os.path.isfile(src):
         with open_store(src, mode="r") as made:
-            return copy(made, store, Chosen(skip_damaged=skip_damaged), on_progress)
+            yield made
+        return
     with tempfile.TemporaryDirectory(prefix="tare-") as folder:
         unpack_store(src, folder)
         inside = os.path.join(folder, "store")
-        with open_store(inside, create=False) as made:
-            return copy(made, store, Chosen(skip_damaged=skip_damaged), on_progress)
+        try:
+            made = open_store(inside, create=False)
+        except (TareError, OSError) as error:
+            why = (
+                "its folder 'store' holds no store: if the tar was cut, copy it again; `tare store export` makes one"
+                if isinstance(error, FileNotFoundError)
+                else str(error).replace(inside, "its folder 'store'")
+            )
+            raise Malformed(f"{src}: not an archive of a store: {why}", format="tar") from error
+        with made:
+            yield made
 
 
 def index_export(store: Store) -> pa.Table:

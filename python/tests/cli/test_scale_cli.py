@@ -15,7 +15,7 @@ from support.commands import invoke as run
 
 import tare
 from tare.cli import main
-from tare.cli.running import _saying, summary
+from tare.cli.running import _near, _saying, summary
 from tare.scale.place import LocalPlace
 from tare.scale.report import Report
 
@@ -470,3 +470,23 @@ def test_a_full_standard_output_hides_nothing(folder: Path) -> None:
         assert done.returncode == 1
         assert "into out" in done.stderr
         assert "tare: standard output: no space left on device" in done.stderr
+
+
+def test_paths_are_shortened_at_their_beginning_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One with two slashes, of a plan that was edited, and one within another path would name other files."""
+    monkeypatch.chdir(tmp_path)
+    others = f"{tmp_path}//etc/hostname: is not there; /mnt{tmp_path}/x; s3://b{tmp_path}/x"
+    assert _near(others) == others
+    assert _near(f"{tmp_path}/a/b.csv: changed, '{tmp_path}/c'") == "a/b.csv: changed, 'c'"
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.csv").write_text("a\n1\n")
+    assert (
+        run("plan", "convert", "src", "dst", "--to", "parquet", "-o", "p.jsonl", cwd=tmp_path).returncode == 0
+    )
+    plan = (tmp_path / "p.jsonl").read_text().replace("src/a.csv", "/etc/hostname")
+    (tmp_path / "p.jsonl").write_text(plan)
+    done = run("run", "p.jsonl", cwd=tmp_path)
+    assert done.returncode == 1
+    assert f"{tmp_path}//etc/hostname: is not there" in done.stderr

@@ -254,6 +254,33 @@ def test_archives_come_back(run: Run, url: str, tmp_path: Path) -> None:
     assert b"whole store" in run("export", url, "x.tar", "a", code=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            "cut.tar",
+            b"cut.tar: not an archive of a store: its folder 'store' holds no store: if the tar was cut",
+        ),
+        ("bad.tar", b"bad.tar: not an archive of a store: "),
+        ("note.txt", b"note.txt: not an archive of a store: "),
+        ("nowhere", b"nowhere: folder: there is no store here"),
+    ],
+)
+def test_a_refused_import_makes_no_store(run: Run, tmp_path: Path, source: str, words: bytes) -> None:
+    """The message names the file, and not where it was unpacked."""
+    with tarfile.open(tmp_path / "cut.tar", "w") as tar:
+        folder = tarfile.TarInfo("store")
+        folder.type = tarfile.DIRTYPE
+        tar.addfile(folder)
+    (tmp_path / "bad.tar").write_bytes(b"no tar at all" * 100)
+    (tmp_path / "note.txt").write_text("x\n")
+    said = run("import", "new", source, code=1).stderr
+    assert words in said
+    assert b"tare-" not in said
+    assert not (tmp_path / "new").exists()
+    assert b"whole store" in run("import", "new", "cut.tar", "key", code=2).stderr
+
+
 def test_an_interrupted_copy_leaves_whole_keys_only(tmp_path: Path) -> None:
     """Ctrl-C exits with 130; what is there is whole, and the next copy ends it."""
     with new_store("folder", tmp_path) as store:

@@ -33,6 +33,19 @@ def message_of(path) -> str:
         ("Of, 2024\nx, y\na,b,c\n1,2,3\n4,5,6\n", r"at byte 14. If line 3 is the header \(a,b,c\), remove"),
         ("a,b\n1,2\n# end\n3,4\n", "row 3 has 1 field.* at byte 8. Comment lines are skipped before the header only"),
         ("a,b,c\n1,2,3\n1,2,3,4\n4,5,6\n", "row 3 has 4 fields.* at byte 12. Put a value that holds a delimiter"),
+        ('"a","b"\n"1",1.5,"x"\n"2",2.5,"y"\n', r"row 2 has 3 fields.* at byte 8. Each row has one field more than the header"),
+        ('"a","b"\n"1",NA,"x, y"\n"2",2.5,NA\n', "one field more than the header, as R's write.table writes row names"),
+        ('"a"\t"b"\n"1"\t"x"\t""\n', r"one field more than the header.* by awk 'NR==1{printf \"row.t\"}1' a.csv"),
+        ('"a","b"\n"1",2,"x \\"q, r\\""\n"2",3,"y"\n', "one field more than the header"),
+        ("a,b\n1,2,3\n4,5\n", "row 2 has 3 fields.* at byte 4. Put a value that holds"),
+        ('a,b\n"x","y",\n"u","v",\n', "row 2 has 3 fields.* at byte 4. Each row ends with a delimiter"),
+        ("x, y\na,b,c\n1,2,3\n4,5,6\n", r"at byte 5. If line 2 is the header \(a,b,c\), remove"),
+        ('a, b\n1, "x, y"\n', "row 2 has 3 fields.* at byte 5. A blank before a quote keeps it from enclosing"),
+        ('a,b\n "x, y",1\n2,3\n', "row 2 has 3 fields.* at byte 4. A blank before a quote"),
+        ('a,b\nx "y\nz" w,2\n', "row 2 has 1 field.* at byte 4. A quote within a value encloses nothing"),
+        ('a,b\n1,2\nx "y\nz" w,2\n3,4\n', "row 3 has 1 field.* at byte 8. A quote within a value encloses nothing"),
+        ("a,b\n1,2\n\x1a", "row 3 has 1 field.* at byte 8. It is the byte 0x1a, with which old programs of DOS end"),
+        ("a,b\r\n1,2\r\n\x1a\r\n", "row 3 has 1 field.* at byte 10. It is the byte 0x1a"),
         ("# c\na,b,c\n1,2,3\n1,it's,3,4\n4,5,6\n", "row 3 has 4 fields.* at byte 16. Put a value that holds"),
     ],
 )  # fmt: skip
@@ -58,13 +71,28 @@ def test_the_commands_that_are_said_do_it(tmp_path):
     command = message_of(path).partition("above it: ")[2].rstrip(".")
     shell(command.replace("| tare", f"| {tare_command}").replace("OUT", "out.parquet"))
     assert [{"a": 1, "b": 2, "c": 3}, {"a": 4, "b": 5, "c": 6}] == tare.read(out).to_pylist()
-    for text, rows in (("a,b\n1,2,\n3,4,\n", 2), ("a|b\n1|2|\n", 1), ("a,b\n1,2\n#x\n3,4\n", 2)):
+    fixed = (
+        ("a,b\n1,2,\n3,4,\n", 2),
+        ("a|b\n1|2|\n", 1),
+        ("a,b\n1,2\n#x\n3,4\n", 2),
+        ("a,b\n1,2\n\x1a", 1),
+    )
+    for text, rows in fixed:
         path.write_text(text)
         (tmp_path / "b.csv").write_bytes(shell(message_of(path).partition("e.g. by ")[2].rstrip(".")))
         assert (["a", "b"], rows) == (
             tare.read(tmp_path / "b.csv").column_names,
             tare.read(tmp_path / "b.csv").num_rows,
         )
+    for text in ('"a"\t"b"\n"1"\t1.5\t"x"\n"2"\tNA\t"y"\n', '\n\n"a";"b"\n"1";1,5;"x"\n"2";NA;"y"\n'):
+        path.write_text(text)
+        (tmp_path / "b.csv").write_bytes(shell(message_of(path).partition("e.g. by ")[2].rstrip(".")))
+        assert [{"row": 1, "a": 1.5, "b": "x"}, {"row": 2, "a": None, "b": "y"}] == tare.read(
+            tmp_path / "b.csv"
+        ).to_pylist()
+    path.write_text('a, b\n1, "x, y"\n2, z\n')
+    assert "read_csv('a file.csv', sep=',', skipinitialspace=True)" in message_of(path)
+    assert ["x, y", "z"] == pd.read_csv(path, sep=",", skipinitialspace=True)["b"].to_list()
     path.write_text("a,b\n'x,y',1\n'z',2\n")
     assert "read_csv('a file.csv', quotechar=\"'\")" in message_of(path)
     assert ["x,y", "z"] == pd.read_csv(path, quotechar="'")["a"].to_list()
@@ -78,6 +106,10 @@ def test_the_commands_that_are_said_do_it(tmp_path):
     [
         ("Of 2024\n\na;b;c\n1;2;3\n4;5;6\n", "its rows have 3 fields between ';' from 'a;b;c' on"),
         ("Of 2024\nx\na\tb\n1\t2\n4\t5\n", "its rows have 2 fields between '\\t' from 'a\\\\tb' on"),
+        (
+            "a\nx\t5\ny\t6\n",
+            """if the first are R's row names, give them a name, e.g. by awk 'NR==1{printf "row\\t"}1' a.csv""",
+        ),
         ("name\nx;y\nz\nu;v\n", ""),
         ("name\nx\nz\nu;v\n", ""),
         ('name\n"x;y"\n"u;v"\n', ""),

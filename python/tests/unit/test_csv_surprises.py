@@ -22,6 +22,8 @@ COMMA = "numbers with a decimal comma are read as text: betrag"
         ("a.csv", "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n", COMMA),
         ("a.csv", "id,version\n1,1.9\n2,1.10\n", VERSIONS),
         ("a.csv", 'id,version,b\n1,"1.9",2.25\n2,"1.10",1.5\n', VERSIONS),
+        ("a.csv", "id,shift\n1,+12345\n2,-5\n", "integers with a plus are read as doubles: shift"),
+        ("a.csv", "id,shift\n1,+1.5\n2,-5\n", ""),
         ("a.csv", "id,price\n1,1.90\n2,12.10\n", ""),
         ("a.csv", "id,measured\n1,12.3\n2,1.10\n", ""),
         ("a.csv", "id,version\na,1.9\nb,1.10\nc,1.10.2\n", ""),

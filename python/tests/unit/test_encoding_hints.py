@@ -37,6 +37,31 @@ def test_the_encoding_of_a_text_is_named_first(name, text):
     assert name == likely(text.encode(name))[0]
 
 
+# Tables in ten languages: the encoding is named first, or second where as much speaks for another.
+TABLES = {
+    "euc_jp": ["\u540d\u524d,\u5024\n\u65e5\u672c,1\n\u6771\u4eac,2\n", "\u5546\u54c1,\u4fa1\u683c\n\u308a\u3093\u3054,120\n", "\u6c0f\u540d,\u4f4f\u6240\n\u5c71\u7530\u592a\u90ce,\u5927\u962a\u5e02\n\u4f50\u85e4\u82b1\u5b50,\u6a2a\u6d5c\u5e02\n"],
+    "shift_jis": ["\u540d\u524d,\u5024\n\u65e5\u672c,1\n\u6771\u4eac,2\n", "\u6c0f\u540d,\u4f4f\u6240\n\u5c71\u7530\u592a\u90ce,\u5927\u962a\u5e02\n\u4f50\u85e4\u82b1\u5b50,\u6a2a\u6d5c\u5e02\n"],
+    "gb18030": ["\u59d3\u540d,\u57ce\u5e02\n\u5f20\u4e09,\u5317\u4eac\n\u674e\u56db,\u4e0a\u6d77\n", "\u4ea7\u54c1,\u4ef7\u683c\n\u82f9\u679c,3\n\u9999\u8549,5\n"],
+    "big5": ["\u59d3\u540d,\u57ce\u5e02\n\u738b\u5c0f\u660e,\u53f0\u5317\u5e02\n\u9673\u5927\u6587,\u9ad8\u96c4\u5e02\n"],
+    "cp949": ["\uc774\ub984,\ub3c4\uc2dc\n\uae40\ucca0\uc218,\uc11c\uc6b8\n\ubc15\uc601\ud76c,\ubd80\uc0b0\n"],
+    "cp1251": ["\u0438\u043c\u044f,\u0433\u043e\u0440\u043e\u0434\n\u0418\u0432\u0430\u043d,\u041c\u043e\u0441\u043a\u0432\u0430\n\u043c\u0430\u0440\u0438\u044f,\u043a\u0430\u0437\u0430\u043d\u044c\n", "\u043d\u0430\u0437\u0432\u0430\u043d\u0438\u0435,\u0446\u0435\u043d\u0430\n\u043c\u043e\u043b\u043e\u043a\u043e,80\n\u0445\u043b\u0435\u0431,45\n"],
+    "koi8_r": ["\u0438\u043c\u044f,\u0433\u043e\u0440\u043e\u0434\n\u0418\u0432\u0430\u043d,\u041c\u043e\u0441\u043a\u0432\u0430\n\u043c\u0430\u0440\u0438\u044f,\u043a\u0430\u0437\u0430\u043d\u044c\n", "\u043d\u0430\u0437\u0432\u0430\u043d\u0438\u0435\n\u043c\u043e\u043b\u043e\u043a\u043e\n\u0445\u043b\u0435\u0431\n"],
+    "cp1253": ["\u03cc\u03bd\u03bf\u03bc\u03b1,\u03c0\u03cc\u03bb\u03b7\n\u03b3\u03b9\u03ce\u03c1\u03b3\u03bf\u03c2,\u03b1\u03b8\u03ae\u03bd\u03b1\n\u03bc\u03b1\u03c1\u03af\u03b1,\u03c0\u03ac\u03c4\u03c1\u03b1\n", "\u039a\u03b1\u03bb\u03b7\u03bc\u03ad\u03c1\u03b1 \u03ba\u03cc\u03c3\u03bc\u03b5", "\u03c0\u03c1\u03bf\u03b9\u03bf\u03bd,\u03c4\u03b9\u03bc\u03b7\n\u03b3\u03b1\u03bb\u03b1,2\n\u03c8\u03c9\u03bc\u03b9,1\n"],
+    "iso8859_15": ["name,x\nc\u0153ur,1\n5\u20ac,2\n", "\u0153uvre,prix\n\u0153uf,2\u20ac\n"],
+    "cp1250": ["imi\u0119,x\n\u0141\xf3d\u017a,1\n\u015b\u0107\u017c\u017a,2\n", "jm\xe9no,m\u011bsto\nJi\u0159\xed,Plze\u0148\n\u017daneta,D\u011b\u010d\xedn\n", "n\xe9v\nGy\u0151r\nSz\u0151ke \xd6d\xf6n\nf\u0171z\u0151\n", "miasto\nKrak\xf3w\n\u0141\xf3d\u017a\nGda\u0144sk\n"],
+    "latin1": ["nombre,a\xf1o\nMu\xf1oz,1\nPe\xf1alver,2\nGarc\xeda,3\n", "Stra\xdfe\nK\xf6ln\nGr\xf6\xdfe\n", "cidade\nS\xe3o Paulo\nMacei\xf3\nJo\xe3o\n", "pr\xe9nom,n\xe9\nRen\xe9e,1\nH\xe9l\xe8ne,2\nFran\xe7ois,3\n", "navn\nS\xf8ren\n\xc5se\nbj\xf8rn\n"],
+    "cp1252": ["prix\n5 \u20ac\nl\u2019\xe9t\xe9\n"],
+    "mac_roman": ["pr\xe9nom\nRen\xe9e\nH\xe9l\xe8ne\nFran\xe7ois\n"],
+    "cp850": ["pr\xe9nom\nRen\xe9e\nH\xe9l\xe8ne\nFran\xe7ois\n", "Stra\xdfe\nK\xf6ln\nGr\xf6\xdfe\n"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in TABLES.items() for text in texts])
+def test_the_encoding_of_a_table_is_among_those_named(name, text):
+    lines = [line for line in text.encode(name).split(b"\n") if not line.isascii()]
+    assert name in (likely(b"\n".join(lines)) if name == "cp1250" else likely(b"\n".join(lines))[:1])
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_the_message_names_reads_the_file(tmp_path, name):
     """All of it, by the words that it says."""

@@ -244,6 +244,39 @@ def test_fields_whose_names_differ_in_case_alone(tmp_path):
     assert read_again(Request(find(path), wrong)).difference.place == "column N, row 1"
 
 
+NS = pa.timestamp("ns")
+FINE = {
+    "moment": pa.array([1_234_567_891, -1, None, 10**18 + 1], NS),
+    "zone": pa.array([1_234_567_891, -1, None], pa.timestamp("ns", "UTC")),
+    "list": pa.array([[-1_234_567_891, None], None, []], pa.list_(NS)),
+    "struct": pa.array(
+        [{"a": -1, "n": 7}, None, {"a": None, "n": 8}], pa.struct([("a", NS), ("n", pa.int64())])
+    ),
+    "map": pa.array([[("k", -1)], None, []], pa.map_(pa.string(), NS)),
+    "deep": pa.array([[{"a": [-1_001]}], [], None], pa.list_(pa.struct([("a", pa.list_(NS))]))),
+}
+
+
+@pytest.mark.parametrize("column", FINE.values(), ids=FINE)
+def test_nanoseconds_of_96_bits_are_no_difference(tmp_path, column):
+    """DuckDB cuts them to microseconds, those before 1970 downwards."""
+    need_module("duckdb")
+    path = tmp_path / "a.parquet"
+    table = pa.table({"v": column, "n": range(len(column))})
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+    assert read_again(Request(find(path), tare.read(path))).as_dict()["difference"] is None
+    assert converted(path, tmp_path / "b.arrow") == ""
+    assert tare.read(tmp_path / "b.arrow")["v"].to_pylist() == tare.read(path)["v"].to_pylist()
+
+
+def test_a_microsecond_more_is_found_among_nanoseconds(tmp_path):
+    need_module("duckdb")
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"v": FINE["moment"]}), path, use_deprecated_int96_timestamps=True)
+    later = pa.table({"v": pa.array([1_234_568_000, -1, None, 10**18 + 1], NS)})
+    assert read_again(Request(find(path), later)).difference.place == "column v, row 1"
+
+
 def test_moments_that_polars_cuts(tmp_path, monkeypatch):
     """DuckDB refuses a file with moments beyond its own; polars makes the last nanosecond of them."""
     need_module("polars")

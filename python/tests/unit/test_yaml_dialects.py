@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 
@@ -112,3 +113,41 @@ def test_a_conversion_says_what_is_dropped(codec: str | None, tmp_path: Path) ->
     (tmp_path / "x.yaml").write_text("a: &x 1 # c\nb: *x\n")
     done = tare.convert(tmp_path / "x.yaml", tmp_path / "y.yaml", format=codec)
     assert "1 comment, 1 anchor and 1 alias are not kept: the values are what is compared" in done.notes
+
+
+@pytest.mark.parametrize("codec", ["yaml", "yaml:pyyaml", "yaml:pyyaml,loader=safe", "yaml:ruamel"])
+def test_signs_of_their_own_types_are_text(codec: str, tmp_path: Path) -> None:
+    """YAML 1.1 has types for ``=`` and ``<<``, of which no loader makes a value."""
+    need_codec(codec)
+    text = "l: =\nm: [=, a]\n=: 1\nn: <<\no: {<<: {b: 2}}\n"
+    wanted = {"l": "=", "m": ["=", "a"], "=": 1, "n": "<<", "o": {"b": 2}}
+    assert tare.decode(text.encode(), codec) == wanted
+    (tmp_path / "x.yaml").write_text(text)
+    assert tare.read(tmp_path / "x.yaml", format=codec) == wanted
+    assert notes_of(tmp_path / "x.yaml", text) == []
+
+
+CORE = {
+    "010": 10, "0o10": 8, "0x1F": 31, "+12": 12, "1e3": 1000.0, ".5": 0.5, "1.": 1.0, "-.inf": float("-inf"), "no": "no", "on": "on",
+    "true": True, "FALSE": False, "~": None, "": None, "Null": None, "12:30:00": "12:30:00", "08": 8, "=": "=", "1.2.3": "1.2.3",
+    "0b11": "0b11", "1_000": "1_000", "2024-01-05": dt.date(2024, 1, 5), "'010'": "010", "0o9": "0o9", "nan": "nan",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("head", ["%YAML 1.2\n---\n", "# first\n\n%YAML 1.2  # so\n---\n"])
+def test_a_text_that_says_its_version_is_read_by_that(head: str, tmp_path: Path) -> None:
+    need_codec("yaml")
+    text = head + "".join(f"k{at}: {word}\n" for at, word in enumerate(CORE))
+    assert [note for note in notes_of(tmp_path / "x.yaml", text) if "comment" not in note] == []
+    found = list(tare.read(tmp_path / "x.yaml").values())
+    assert list(map(repr, found)) == list(map(repr, CORE.values()))
+    (note,) = notes_of(tmp_path / "x.yaml", "%YAML 1.1\n---\na: 010\n")
+    assert "010 is 8" in note
+
+
+def test_merged_keys_stay_where_the_version_is_said(tmp_path: Path) -> None:
+    need_codec("yaml")
+    (tmp_path / "x.yaml").write_text("%YAML 1.2\n---\na: &a {k: 010}\nb:\n  <<: *a\n...\n---\nno\n")
+    assert tare.read(tmp_path / "x.yaml") == [{"a": {"k": 10}, "b": {"k": 10}}, "no"]
+    (tmp_path / "y.yaml").write_text("%YAML 1.2\n---\na: 0o10\nb: yes\n")
+    assert tare.convert(tmp_path / "y.yaml", tmp_path / "y.json").notes == []

@@ -15,6 +15,7 @@ from tare.converting.second_reading.outcome import (
     numbered,
     sampled,
 )
+from tare.converting.second_reading.time_units import in_unit_of, is_finer
 from tare.datasets.source import printable
 from tare.fidelity.comparison import show
 
@@ -88,7 +89,7 @@ def _compared(name: str, table: pa.Table, back: pa.Table, blocks: _Blocks, total
     outcome = SecondReading(name, rows=len(rows), total=table.num_rows)
     if total != table.num_rows:
         return _differs(outcome, "the number of rows", f"{table.num_rows:,}", f"{total:,}")
-    own = _blocks_of(table, blocks)
+    own = _in_units_of(back, _blocks_of(table, blocks))
     places = [at for at in range(own.num_columns) if _can_hold(own.schema.types[at], back.schema.types[at])]
     found = compare_tables(own.select(places), back.select(places), limit=len(places) + 1)
     for change in found.changes:
@@ -136,6 +137,18 @@ def _blocks_of(table: pa.Table, blocks: _Blocks) -> pa.Table:
 
     parts = [table.slice(start, end - start) for start, end in blocks]
     return parts[0] if len(parts) == 1 else pa.concat_tables(parts) if parts else table.slice(0, 0)
+
+
+def _in_units_of(back: pa.Table, table: pa.Table) -> pa.Table:
+    """Returns a table whose times are as coarse as another reader has them: DuckDB cuts INT96 to microseconds."""
+    import pyarrow as pa
+
+    for at in range(table.num_columns):
+        name, column = table.column_names[at], table.column(at)
+        if is_finer(column.type, kind := back.schema.types[at]) and column.num_chunks:
+            chunks = [in_unit_of(chunk, kind) for chunk in column.chunks]
+            table = table.set_column(at, name, pa.chunked_array(chunks))
+    return table
 
 
 def _can_hold(kind: Any, other: Any) -> bool:
