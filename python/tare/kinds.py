@@ -27,6 +27,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from tare.arrays import array_of
 from tare.errors import EncodeError, Unsupported, UsageError
 from tare.frames import bytes_of, rows_alone
 
@@ -250,10 +251,10 @@ def column_of(name: str, values: list[Any]) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.array(values, _finest(values))
+        return array_of(values)
     except OverflowError as error:
         try:
-            return pa.array(values, _with_uint64(values))
+            return array_of(values, _with_uint64(values))
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             said = f"column {name[:80]!r}: no type of 64 bits holds its integers and what stands beside them"
             raise EncodeError(said, path=name) from error
@@ -273,7 +274,7 @@ def _first_conflict(values: list[Any]) -> int:
     while bad - good > 1:
         middle = (good + bad) // 2
         try:
-            pa.array(values[:middle], _finest(values))
+            array_of(values[:middle])
             good = middle
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             bad = middle
@@ -300,18 +301,6 @@ def _with_uint64(values: list[Any], depth: int = 0) -> Any:
         return pa.uint64()
     infer: Any = pa.infer_type
     return infer(there)
-
-
-def _finest(values: list[Any]) -> Any:
-    """The type for pandas' own times with nanoseconds, which Arrow would cut; else None."""
-    first = _first(value for value in values if value is not None)
-    if not hasattr(first, "nanosecond") and not hasattr(first, "nanoseconds"):
-        return None
-    import pyarrow as pa
-
-    if hasattr(first, "nanosecond"):
-        return pa.timestamp("ns", None if first.tzinfo is None else str(first.tzinfo))
-    return pa.duration("ns")
 
 
 def _from_arrow(table: pa.Table, to: str) -> Any:
@@ -510,7 +499,3 @@ def _records_of(columns: dict[str, list[Any]], rows: int = 0) -> list[dict[str, 
         return [{} for _ in range(rows)]
     names = tuple(columns)
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _first(values: Iterable[Any]) -> Any:
-    return next(iter(values), None)
