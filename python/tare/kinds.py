@@ -42,6 +42,7 @@ __all__ = [
     "column_of",
     "convert",
     "count_items",
+    "has_clock_beyond",
     "kind_of",
     "memory_kind",
     "record_slices",
@@ -56,6 +57,7 @@ _MOST_DEPTH = 100
 # Cells that are Python's at a time, and the fewest rows of them: a slice of fewer costs more than it saves.
 _SLICE_CELLS = 1 << 15
 _LEAST_ROWS = 16
+_OF_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
     ("pandas", "DataFrame"): "pandas",
@@ -416,7 +418,65 @@ def _cells(name: str, column: Any, first: int = 0) -> list[Any]:
         cells: list[Any] = column.to_pylist(**maps)
     except (OverflowError, ValueError, KeyError) as error:
         raise _without_value(name, column, first, maps, error) from error
+    if has_clock_beyond(column):
+        row = next((row for row in range(len(column)) if has_clock_beyond(column.slice(row, 1))), None)
+        if row is not None:
+            number = getattr(column[row], "value", None)
+            what = f"{column.type}{f' ({number})' if isinstance(number, int) else ''}"
+            said = (
+                f"column {name[:80]!r}, row {first + row + 1:,}: a value of type {what} lies outside of a day, "
+                "from 00:00:00 to before 24:00:00, which is all that Python's values have"
+            )
+            raise Unsupported(said, path=name)
     return cells
+
+
+def has_clock_beyond(column: Any) -> bool:
+    """Returns true if a time of day, at whatever depth, is 24:00:00 or more, or negative: Arrow gives Python another.
+
+    Args:
+        column: A column, or an array.
+
+    >>> import pyarrow as pa
+    >>> has_clock_beyond(pa.array([[86_400], [1]], pa.list_(pa.int32())).cast(pa.list_(pa.time32("s"))))
+    True
+    """
+    import pyarrow as pa
+
+    types, kind = pa.types, column.type
+    if not _has_clocks(kind):
+        return False
+    import pyarrow.compute as pc
+
+    if isinstance(column, pa.ChunkedArray):
+        return any(map(has_clock_beyond, column.chunks))
+    if types.is_dictionary(kind):
+        return has_clock_beyond(column.dictionary_decode())
+    if isinstance(column, pa.ExtensionArray):
+        return has_clock_beyond(column.storage)
+    if types.is_run_end_encoded(kind):
+        return has_clock_beyond(pc.run_end_decode(column))
+    if types.is_struct(kind):
+        return any(map(has_clock_beyond, column.flatten()))
+    if types.is_union(kind):
+        return any(has_clock_beyond(column.field(at)) for at in range(kind.num_fields))
+    if types.is_map(kind):
+        first, end = column.offsets[0].as_py(), column.offsets[-1].as_py()
+        return any(has_clock_beyond(part.slice(first, end - first)) for part in (column.keys, column.items))
+    if types.is_nested(kind):
+        return has_clock_beyond(column.flatten())
+    ends: Any = pc.min_max(column.view(pa.int32() if types.is_time32(kind) else pa.int64())).as_py()
+    return bool(ends["min"] is not None and (ends["min"] < 0 or ends["max"] >= _OF_A_DAY[kind.unit]))
+
+
+def _has_clocks(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_clocks(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return _has_clocks(kind.value_type)
+    return pa.types.is_time(kind) or any(_has_clocks(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def with_text_keys(kind: Any) -> bool:

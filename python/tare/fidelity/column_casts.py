@@ -26,6 +26,7 @@ from tare.fidelity.column_masks import (
     whole,
 )
 from tare.fidelity.rebuild import verdict_of
+from tare.kinds import has_clock_beyond
 
 if TYPE_CHECKING:
     from tare.fidelity.column_masks import Mask
@@ -299,9 +300,13 @@ def _holds_text(kind: Any) -> bool:
 def _by_value(a: Any, b: Any, rows: Any) -> Differences:
     """The rules for single values, on the given rows only."""
     out = np.zeros(len(a), dtype=bool)
+    beyond = has_clock_beyond(a)
     for row in rows.tolist():
         try:
             before, after = a[row], b[row].as_py()
+            if beyond and has_clock_beyond(a.slice(row, 1)):  # of which Python's value is another
+                out[row] = True
+                continue
             finer = _is_finer(before)
             out[row] = before.cast(b.type).as_py() != after if finer else not _kept(before.as_py(), after)
         except (ValueError, TypeError, OverflowError, ImportError, pa.ArrowNotImplementedError):
