@@ -42,7 +42,7 @@ __all__ = [
     "column_of",
     "convert",
     "count_items",
-    "has_clock_beyond",
+    "has_other_clock",
     "kind_of",
     "memory_kind",
     "record_slices",
@@ -418,27 +418,27 @@ def _cells(name: str, column: Any, first: int = 0) -> list[Any]:
         cells: list[Any] = column.to_pylist(**maps)
     except (OverflowError, ValueError, KeyError) as error:
         raise _without_value(name, column, first, maps, error) from error
-    if has_clock_beyond(column):
-        row = next((row for row in range(len(column)) if has_clock_beyond(column.slice(row, 1))), None)
+    if has_other_clock(column):
+        row = next((row for row in range(len(column)) if has_other_clock(column.slice(row, 1))), None)
         if row is not None:
             number = getattr(column[row], "value", None)
             what = f"{column.type}{f' ({number})' if isinstance(number, int) else ''}"
             said = (
-                f"column {name[:80]!r}, row {first + row + 1:,}: a value of type {what} lies outside of a day, "
-                "from 00:00:00 to before 24:00:00, which is all that Python's values have"
+                f"column {name[:80]!r}, row {first + row + 1:,}: a value of type {what} lies outside of a day or has "
+                "nanoseconds: Python's values go from 00:00:00 to before 24:00:00, by microseconds"
             )
             raise Unsupported(said, path=name)
     return cells
 
 
-def has_clock_beyond(column: Any) -> bool:
-    """Returns true if a time of day, at whatever depth, is 24:00:00 or more, or negative: Arrow gives Python another.
+def has_other_clock(column: Any) -> bool:
+    """Returns true if Arrow gives Python another time of day, at whatever depth: of 24:00:00, a negative one, or nanoseconds.
 
     Args:
         column: A column, or an array.
 
     >>> import pyarrow as pa
-    >>> has_clock_beyond(pa.array([[86_400], [1]], pa.list_(pa.int32())).cast(pa.list_(pa.time32("s"))))
+    >>> has_other_clock(pa.array([[86_400], [1]], pa.list_(pa.int32())).cast(pa.list_(pa.time32("s"))))
     True
     """
     import pyarrow as pa
@@ -449,23 +449,26 @@ def has_clock_beyond(column: Any) -> bool:
     import pyarrow.compute as pc
 
     if isinstance(column, pa.ChunkedArray):
-        return any(map(has_clock_beyond, column.chunks))
+        return any(map(has_other_clock, column.chunks))
     if types.is_dictionary(kind):
-        return has_clock_beyond(column.dictionary_decode())
+        return has_other_clock(column.dictionary_decode())
     if isinstance(column, pa.ExtensionArray):
-        return has_clock_beyond(column.storage)
+        return has_other_clock(column.storage)
     if types.is_run_end_encoded(kind):
-        return has_clock_beyond(pc.run_end_decode(column))
+        return has_other_clock(pc.call_function("run_end_decode", [column]))
     if types.is_struct(kind):
-        return any(map(has_clock_beyond, column.flatten()))
+        return any(map(has_other_clock, column.flatten()))
     if types.is_union(kind):
-        return any(has_clock_beyond(column.field(at)) for at in range(kind.num_fields))
+        return any(has_other_clock(column.field(at)) for at in range(kind.num_fields))
     if types.is_map(kind):
         first, end = column.offsets[0].as_py(), column.offsets[-1].as_py()
-        return any(has_clock_beyond(part.slice(first, end - first)) for part in (column.keys, column.items))
+        return any(has_other_clock(part.slice(first, end - first)) for part in (column.keys, column.items))
     if types.is_nested(kind):
-        return has_clock_beyond(column.flatten())
-    ends: Any = pc.min_max(column.view(pa.int32() if types.is_time32(kind) else pa.int64())).as_py()
+        return has_other_clock(column.flatten())
+    whole: Any = column.view(pa.int32() if types.is_time32(kind) else pa.int64())
+    if kind.unit == "ns" and pc.any(pc.not_equal(pc.multiply(pc.divide(whole, 1000), 1000), whole)).as_py():
+        return True
+    ends: Any = pc.min_max(whole).as_py()
     return bool(ends["min"] is not None and (ends["min"] < 0 or ends["max"] >= _OF_A_DAY[kind.unit]))
 
 

@@ -26,7 +26,7 @@ from tare.fidelity.column_masks import (
     whole,
 )
 from tare.fidelity.rebuild import verdict_of
-from tare.kinds import has_clock_beyond
+from tare.kinds import has_other_clock
 
 if TYPE_CHECKING:
     from tare.fidelity.column_masks import Mask
@@ -300,14 +300,14 @@ def _holds_text(kind: Any) -> bool:
 def _by_value(a: Any, b: Any, rows: Any) -> Differences:
     """The rules for single values, on the given rows only."""
     out = np.zeros(len(a), dtype=bool)
-    beyond = has_clock_beyond(a)
+    beyond = has_other_clock(a)
     for row in rows.tolist():
         try:
             before, after = a[row], b[row].as_py()
-            if beyond and has_clock_beyond(a.slice(row, 1)):  # of which Python's value is another
-                out[row] = True
-                continue
             finer = _is_finer(before)
+            if beyond and not finer and has_other_clock(a.slice(row, 1)):
+                out[row] = True  # Python's value is another
+                continue
             out[row] = before.cast(b.type).as_py() != after if finer else not _kept(before.as_py(), after)
         except (ValueError, TypeError, OverflowError, ImportError, pa.ArrowNotImplementedError):
             out[row] = True

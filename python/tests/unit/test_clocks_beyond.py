@@ -1,4 +1,4 @@
-"""Times of day that are none: 24:00:00, which DuckDB writes, and negative ones. Arrow gives Python the time of another day."""
+"""Times of day that Python has not: 24:00:00, which DuckDB writes, negative ones, nanoseconds. Arrow gives it others."""
 
 from __future__ import annotations
 
@@ -64,6 +64,15 @@ def test_a_time_of_no_day_is_refused_in_its_row(within: Any, unit: str) -> None:
 def test_the_ends_of_a_day_are_of_it(within: Any, unit: str) -> None:
     column = within(clocks([0, DAY[unit] - DAY[unit] // 86_400, None], unit))
     kinds.values_of("t", pa.chunked_array([column]))
+
+
+@pytest.mark.parametrize("within", WITHIN[1:])
+def test_nanoseconds_are_refused_within_others_too(within: Any) -> None:
+    column = pa.chunked_array([within(clocks([1000, None, 1001], "ns"))])
+    with pytest.raises(Unsupported, match=r"'t', row 3: .* or has nanoseconds"):
+        kinds.values_of("t", column)
+    whole = kinds.values_of("t", column.slice(0, 2))
+    assert "microsecond" in repr(whole[:1]) or ", 1)" in repr(whole[:1])
 
 
 def test_what_is_under_a_null_or_between_rows_is_nothing() -> None:
