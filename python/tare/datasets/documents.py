@@ -22,6 +22,7 @@ from tare.errors import (
     NotTrusted,
     TareError,
     Truncated,
+    Unsupported,
 )
 
 __all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines", "parse_whole"]
@@ -371,11 +372,25 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                 else f"Fetch it again, or say {recognise.format_option()}."
             )
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
-    except (RecursionError, EncodeError):
+    except RecursionError:
         value = None
         raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=_FLATTEN) from None
+    except (EncodeError, Unsupported) as error:  # a table whose columns have no one type
+        if source.format != "avro" or source.reader is not None:
+            raise
+        value = _rows_of_avro(source, data, error)
     _check_tree(source, value, shares=source.format not in _TREES)
     return value
+
+
+def _rows_of_avro(source: Source, data: bytes, error: TareError) -> list[Any]:
+    """Returns records as they are, where a union of several types is no column: documents hold it."""
+    import fastavro
+
+    rows = list(fastavro.reader(io.BytesIO(data)))
+    where = "" if error.path is None else f" (column {printable(error.path, 40)!r})"
+    source.notes.append(f"a union of several types is none of a table's{where}: read as a list of objects")
+    return rows
 
 
 def _first_items(source: Source, max_bytes: int) -> tuple[Any, float] | None:
