@@ -42,7 +42,7 @@ __all__ = [
     "column_of",
     "convert",
     "count_items",
-    "has_other_clock",
+    "has_other_time",
     "kind_of",
     "memory_kind",
     "record_slices",
@@ -57,6 +57,7 @@ _MOST_DEPTH = 100
 # Cells that are Python's at a time, and the fewest rows of them: a slice of fewer costs more than it saves.
 _SLICE_CELLS = 1 << 15
 _LEAST_ROWS = 16
+_NAT = -(2**63)
 _OF_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
@@ -418,53 +419,59 @@ def _cells(name: str, column: Any, first: int = 0) -> list[Any]:
         cells: list[Any] = column.to_pylist(**maps)
     except (OverflowError, ValueError, KeyError) as error:
         raise _without_value(name, column, first, maps, error) from error
-    if has_other_clock(column):
-        row = next((row for row in range(len(column)) if has_other_clock(column.slice(row, 1))), None)
+    if has_other_time(column):
+        row = next((row for row in range(len(column)) if has_other_time(column.slice(row, 1))), None)
         if row is not None:
             number = getattr(column[row], "value", None)
-            what = f"{column.type}{f' ({number})' if isinstance(number, int) else ''}"
-            said = (
-                f"column {name[:80]!r}, row {first + row + 1:,}: a value of type {what} lies outside of a day or has "
-                "nanoseconds: Python's values go from 00:00:00 to before 24:00:00, by microseconds"
+            what = f"a value of type {column.type}{f' ({number})' if isinstance(number, int) else ''}"
+            why = (
+                "is no value to pandas (NaT), nor to Python"
+                if number == _NAT
+                else "lies outside of a day or has nanoseconds: Python's times go from 00:00:00 to before 24:00:00, "
+                "by microseconds, and -2^63 nanoseconds are no value to pandas"
             )
-            raise Unsupported(said, path=name)
+            raise Unsupported(f"column {name[:80]!r}, row {first + row + 1:,}: {what} {why}", path=name)
     return cells
 
 
-def has_other_clock(column: Any) -> bool:
-    """Returns true if Arrow gives Python another time of day, at whatever depth: of 24:00:00, a negative one, or nanoseconds.
+def has_other_time(column: Any) -> bool:
+    """Returns true if Arrow gives Python another time of day, at whatever depth, or no moment or length of time.
+
+    Others are those of 24:00:00, negative ones and nanoseconds; and -2^63 ns is what pandas takes for no value.
 
     Args:
         column: A column, or an array.
 
     >>> import pyarrow as pa
-    >>> has_other_clock(pa.array([[86_400], [1]], pa.list_(pa.int32())).cast(pa.list_(pa.time32("s"))))
+    >>> has_other_time(pa.array([[86_400], [1]], pa.list_(pa.int32())).cast(pa.list_(pa.time32("s"))))
     True
     """
     import pyarrow as pa
 
     types, kind = pa.types, column.type
-    if not _has_clocks(kind):
+    if not _has_times(kind):
         return False
     import pyarrow.compute as pc
 
     if isinstance(column, pa.ChunkedArray):
-        return any(map(has_other_clock, column.chunks))
+        return any(map(has_other_time, column.chunks))
     if types.is_dictionary(kind):
-        return has_other_clock(column.dictionary_decode())
+        return has_other_time(column.dictionary_decode())
     if isinstance(column, pa.ExtensionArray):
-        return has_other_clock(column.storage)
+        return has_other_time(column.storage)
     if types.is_run_end_encoded(kind):
-        return has_other_clock(pc.call_function("run_end_decode", [column]))
+        return has_other_time(pc.call_function("run_end_decode", [column]))
     if types.is_struct(kind):
-        return any(map(has_other_clock, column.flatten()))
+        return any(map(has_other_time, column.flatten()))
     if types.is_union(kind):
-        return any(has_other_clock(column.field(at)) for at in range(kind.num_fields))
+        return any(has_other_time(column.field(at)) for at in range(kind.num_fields))
     if types.is_map(kind):
         first, end = column.offsets[0].as_py(), column.offsets[-1].as_py()
-        return any(has_other_clock(part.slice(first, end - first)) for part in (column.keys, column.items))
+        return any(has_other_time(part.slice(first, end - first)) for part in (column.keys, column.items))
     if types.is_nested(kind):
-        return has_other_clock(column.flatten())
+        return has_other_time(column.flatten())
+    if not types.is_time(kind):
+        return bool(pc.min(column.view(pa.int64())).as_py() == _NAT)
     whole: Any = column.view(pa.int32() if types.is_time32(kind) else pa.int64())
     if kind.unit == "ns" and pc.any(pc.not_equal(pc.multiply(pc.divide(whole, 1000), 1000), whole)).as_py():
         return True
@@ -472,14 +479,16 @@ def has_other_clock(column: Any) -> bool:
     return bool(ends["min"] is not None and (ends["min"] < 0 or ends["max"] >= _OF_A_DAY[kind.unit]))
 
 
-def _has_clocks(kind: Any) -> bool:
+def _has_times(kind: Any) -> bool:
     import pyarrow as pa
 
     if isinstance(kind, pa.BaseExtensionType):
-        return _has_clocks(kind.storage_type)
+        return _has_times(kind.storage_type)
     if pa.types.is_dictionary(kind):
-        return _has_clocks(kind.value_type)
-    return pa.types.is_time(kind) or any(_has_clocks(kind.field(at).type) for at in range(kind.num_fields))
+        return _has_times(kind.value_type)
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return bool(kind.unit == "ns")
+    return pa.types.is_time(kind) or any(_has_times(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def with_text_keys(kind: Any) -> bool:

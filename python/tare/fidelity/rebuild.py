@@ -305,7 +305,9 @@ def _foreign_rule(a: Any) -> Callable[[Any, Any], bool] | None:
         return lambda x, b: _duration_is(int(x.view("i8")) if name == "Timedelta" else _ns(x), b)
     if _numpy(a) and a.dtype.kind in "iub":
         return lambda x, b: same(x.item(), b) or rebuilt(x.item(), b)
-    for base in (bool, int, float, str, bytes, dt.datetime):
+    if isinstance(a, dt.datetime):  # one of nothing, as pandas' NaT is, is only itself
+        return _datetime if name != "NaTType" else None
+    for base in (bool, int, float, str, bytes):
         if isinstance(a, base):
             plain = scalar_base(a, base)
             return lambda x, b: same(plain, b) or rebuilt(plain, b)
@@ -314,7 +316,7 @@ def _foreign_rule(a: Any) -> Callable[[Any, Any], bool] | None:
 
 def scalar_base(a: Any, base: Any) -> Any:
     """The value of a subclass as its base type."""
-    return base.__new__(base, a) if base is not dt.datetime else a
+    return base.__new__(base, a)
 
 
 def _ns(a: Any) -> int:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.capabilities import need_module
 
 import tare
 from tare import kinds
 from tare.errors import Unsupported
+from tare.fidelity.rebuild import rebuilt
 from tare.fidelity.tables import compare_tables
 
 DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -103,3 +106,40 @@ def test_no_file_has_another_time_instead(tmp_path: Path, to: str, within: Any) 
     with pytest.raises(Unsupported, match=r"'t', row 2: a value of type .* lies outside of a day"):
         tare.convert(tmp_path / "t.parquet", tmp_path / f"t.{to}", verify=False)
     assert not (tmp_path / f"t.{to}").exists()
+
+
+LEAST = -(2**63)
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")])
+@pytest.mark.parametrize("within", WITHIN)
+def test_the_moment_that_is_none_to_pandas_is_refused(kind: Any, within: Any) -> None:
+    column = within(pa.array([5, None, LEAST, LEAST + 1], pa.int64()).view(kind))
+    with pytest.raises(Unsupported, match=r"column 't', row 3: "):
+        kinds.values_of("t", pa.chunked_array([column]))
+    assert len(kinds.values_of("t", pa.chunked_array([column.take(pa.array([0, 1, 3]))]))) == 3
+
+
+@pytest.mark.parametrize("to", ["csv", "ndjson", "json", "bson", "cbor", "msgpack", "yaml"])
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")])
+def test_a_file_of_it_ends_in_a_word_or_has_it(tmp_path: Path, to: str, kind: Any) -> None:
+    """And in no endless recursion."""
+    table = pa.table({"t": pa.array([LEAST, 5], pa.int64()).view(kind)})
+    if to == "csv":
+        assert [change["verdict"] for change in tare.convert(table, tmp_path / "t.csv").changes] in (
+            [],
+            ["type"],
+        )
+        return
+    with pytest.raises(tare.TareError, match=r"column 't', row 1: .* is no value to pandas"):
+        tare.convert(table, tmp_path / f"t.{to}")
+
+
+def test_the_rule_for_values_comes_to_an_end() -> None:
+    """For what is a moment of nothing, and for moments of somebody's own type."""
+    pandas = need_module("pandas")
+    own = type("Own", (dt.datetime,), {})(2024, 1, 2)
+    assert not rebuilt(pandas.NaT, "NaT")
+    assert not rebuilt(pandas.NaT, None)
+    assert rebuilt(own, "2024-01-02T00:00:00")
+    assert not rebuilt(own, "2024-01-02T00:00:01")
