@@ -61,7 +61,7 @@ def load(
         max_bytes: Bound on the value's bytes in memory, for the formats that can be read in part.
         encoding: The text's encoding if it is not UTF-8.
         allow_pickle: Whether a file may be read that names code to run.
-        check_names: Note a name that stands twice in one JSON object, and what YAML has beside its values.
+        check_names: Note a name that stands twice in one object, and what YAML has beside its values.
 
     Returns:
         The value, and the share of the file's bytes that was read.
@@ -86,6 +86,8 @@ def load(
         value = _other(source, max_bytes, allow_pickle, encoding)
         if check_names and source.format == "yaml":
             source.notes += filter(None, [yaml_notes.note_dropped(source.read()[0])])
+        if check_names and source.format in repeats.BINARY:
+            source.notes += filter(None, [repeats.told_of(source.format, source.read()[0])])
         return value, 1.0
     limit = None
     if max_bytes is not None and large:
@@ -292,7 +294,7 @@ def _yaml(source: Source, data: bytes) -> Any:
         ) from None
     value = values[0] if len(values) == 1 else values
     _check_tree(source, value, shares=b"*" in data)
-    source.notes += filter(None, [readings.note()])
+    source.notes += filter(None, [readings.note(), repeats.note(readings.repeated)])
     return value
 
 
