@@ -22,6 +22,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any, cast
 
+from tare.arrays import array_of
 from tare.categories import in_one_order, same_levels
 from tare.errors import EncodeError, Unsupported
 
@@ -413,7 +414,8 @@ def _array(name: str, series: pd.Series) -> Any:
     import pyarrow as pa
 
     try:
-        array = pa.array(series, from_pandas=True)
+        # Only a column of objects may hold values of several types.
+        array = (array_of if series.dtype == object else pa.array)(series, from_pandas=True)
         # An ArrowDtype names its type; pandas' own text is always of the large form.
         return array if isinstance(series.dtype, pd.ArrowDtype) else _plain_array(array)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:

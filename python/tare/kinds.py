@@ -27,6 +27,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from tare.arrays import array_of
 from tare.errors import EncodeError, Unsupported, UsageError
 from tare.frames import bytes_of, rows_alone
 
@@ -41,6 +42,7 @@ __all__ = [
     "column_of",
     "convert",
     "count_items",
+    "has_other_time",
     "in_microseconds",
     "kind_of",
     "memory_kind",
@@ -56,6 +58,8 @@ _MOST_DEPTH = 100
 # Cells that are Python's at a time, and the fewest rows of them: a slice of fewer costs more than it saves.
 _SLICE_CELLS = 1 << 15
 _LEAST_ROWS = 16
+_NAT = -(2**63)
+_OF_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
     ("pandas", "DataFrame"): "pandas",
@@ -251,10 +255,10 @@ def column_of(name: str, values: list[Any]) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.array(values, _finest(values))
+        return array_of(values)
     except OverflowError as error:
         try:
-            return pa.array(values, _with_uint64(values))
+            return array_of(values, _with_uint64(values))
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             said = f"column {name[:80]!r}: no type of 64 bits holds its integers and what stands beside them"
             raise EncodeError(said, path=name) from error
@@ -274,7 +278,7 @@ def _first_conflict(values: list[Any]) -> int:
     while bad - good > 1:
         middle = (good + bad) // 2
         try:
-            pa.array(values[:middle], _finest(values))
+            array_of(values[:middle])
             good = middle
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             bad = middle
@@ -301,18 +305,6 @@ def _with_uint64(values: list[Any], depth: int = 0) -> Any:
         return pa.uint64()
     infer: Any = pa.infer_type
     return infer(there)
-
-
-def _finest(values: list[Any]) -> Any:
-    """The type for pandas' own times with nanoseconds, which Arrow would cut; else None."""
-    first = _first(value for value in values if value is not None)
-    if not hasattr(first, "nanosecond") and not hasattr(first, "nanoseconds"):
-        return None
-    import pyarrow as pa
-
-    if hasattr(first, "nanosecond"):
-        return pa.timestamp("ns", None if first.tzinfo is None else str(first.tzinfo))
-    return pa.duration("ns")
 
 
 def _from_arrow(table: pa.Table, to: str) -> Any:
@@ -436,7 +428,76 @@ def _cells(name: str, column: Any, first: int = 0) -> list[Any]:
         cells: list[Any] = column.to_pylist(**maps)
     except (OverflowError, ValueError, KeyError) as error:
         raise _without_value(name, column, first, maps, error) from error
+    if has_other_time(column):
+        row = next((row for row in range(len(column)) if has_other_time(column.slice(row, 1))), None)
+        if row is not None:
+            number = getattr(column[row], "value", None)
+            what = f"a value of type {column.type}{f' ({number})' if isinstance(number, int) else ''}"
+            why = (
+                "is no value to pandas (NaT), nor to Python"
+                if number == _NAT
+                else "lies outside of a day or has nanoseconds: Python's times go from 00:00:00 to before 24:00:00, "
+                "by microseconds, and -2^63 nanoseconds are no value to pandas"
+            )
+            raise Unsupported(f"column {name[:80]!r}, row {first + row + 1:,}: {what} {why}", path=name)
     return cells
+
+
+def has_other_time(column: Any) -> bool:
+    """Returns true if Arrow gives Python another time of day, at whatever depth, or no moment or length of time.
+
+    Others are those of 24:00:00, negative ones and nanoseconds; and -2^63 ns is what pandas takes for no value.
+
+    Args:
+        column: A column, or an array.
+
+    >>> import pyarrow as pa
+    >>> has_other_time(pa.array([[86_400], [1]], pa.list_(pa.int32())).cast(pa.list_(pa.time32("s"))))
+    True
+    """
+    import pyarrow as pa
+
+    types, kind = pa.types, column.type
+    if not _has_times(kind):
+        return False
+    import pyarrow.compute as pc
+
+    if isinstance(column, pa.ChunkedArray):
+        return any(map(has_other_time, column.chunks))
+    if types.is_dictionary(kind):
+        return has_other_time(column.dictionary_decode())
+    if isinstance(column, pa.ExtensionArray):
+        return has_other_time(column.storage)
+    if types.is_run_end_encoded(kind):
+        return has_other_time(pc.call_function("run_end_decode", [column]))
+    if types.is_struct(kind):
+        return any(map(has_other_time, column.flatten()))
+    if types.is_union(kind):
+        return any(has_other_time(column.field(at)) for at in range(kind.num_fields))
+    if types.is_map(kind):
+        first, end = column.offsets[0].as_py(), column.offsets[-1].as_py()
+        return any(has_other_time(part.slice(first, end - first)) for part in (column.keys, column.items))
+    if types.is_nested(kind):
+        return has_other_time(column.flatten())
+    if not types.is_time(kind):
+        return bool(pc.min(column.view(pa.int64())).as_py() == _NAT)
+    whole: Any = column.view(pa.int32() if types.is_time32(kind) else pa.int64())
+    if kind.unit == "ns" and pc.any(pc.not_equal(pc.multiply(pc.divide(whole, 1000), 1000), whole)).as_py():
+        return True
+    ends: Any = pc.min_max(whole).as_py()
+    return bool(ends["min"] is not None and (ends["min"] < 0 or ends["max"] >= _OF_A_DAY[kind.unit]))
+
+
+def _has_times(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_times(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return _has_times(kind.value_type)
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return bool(kind.unit == "ns")
+    return pa.types.is_time(kind) or any(_has_times(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def with_text_keys(kind: Any) -> bool:
@@ -522,7 +583,3 @@ def _records_of(columns: dict[str, list[Any]], rows: int = 0) -> list[dict[str, 
         return [{} for _ in range(rows)]
     names = tuple(columns)
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _first(values: Iterable[Any]) -> Any:
-    return next(iter(values), None)

@@ -212,7 +212,7 @@ def _report(done: Conversion, dst: str) -> None:
         number = change["count"]
         count = "" if number is None else f", {number:,} value{'s' * (number != 1)}"
         what = _WHAT[change["verdict"]]
-        said = f"  {printable(change['path'], 30)}: {change['from']} comes back as {change['to']}  ({what}{count})"
+        said = f"  {printable(change['path'], 30) or 'the data'}: {change['from']} comes back as {change['to']}  ({what}{count})"
         click.echo(said, err=True)
     if len(changes) > _SHOWN:
         click.echo(f"  ... {len(changes) - _SHOWN} more changes; --json lists them", err=True)

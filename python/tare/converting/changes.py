@@ -124,6 +124,9 @@ def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
     from tare.fidelity.tables import compare_tables
 
     if kinds.kind_of(back) == "document":
+        if isinstance(back, dict) and before.num_rows == 1 and set(back) == set(before.column_names):
+            # BSON has no lists at its top: of one row the reader gives the object itself.
+            return [_change("", "type", "a table of one row", "its row", 1), *table_changes(before, [back])]
         if not isinstance(back, list) or not all(isinstance(row, dict) for row in back):
             return [_change("", "lossy", "a table", type(back).__name__, None)]
         if not back and before.num_rows == 0:

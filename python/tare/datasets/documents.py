@@ -62,7 +62,7 @@ def load(
         max_bytes: Bound on the value's bytes in memory, for the formats that can be read in part.
         encoding: The text's encoding if it is not UTF-8.
         allow_pickle: Whether a file may be read that names code to run.
-        check_names: Note a name that stands twice in one JSON object, and what YAML has beside its values.
+        check_names: Note a name that stands twice in one object, and what YAML has beside its values.
 
     Returns:
         The value, and the share of the file's bytes that was read.
@@ -87,6 +87,8 @@ def load(
         value = _other(source, max_bytes, allow_pickle, encoding)
         if check_names and source.format == "yaml":
             source.notes += filter(None, [yaml_notes.note_dropped(source.read()[0])])
+        if check_names and source.format in repeats.BINARY:
+            source.notes += filter(None, [repeats.told_of(source.format, source.read()[0])])
         return value, 1.0
     limit = None
     if max_bytes is not None and large:
@@ -295,7 +297,7 @@ def _yaml(source: Source, data: bytes) -> Any:
         ) from None
     value = values[0] if len(values) == 1 else values
     _check_tree(source, value, shares=b"*" in data)
-    source.notes += filter(None, [readings.note()])
+    source.notes += filter(None, [readings.note(), repeats.note(readings.repeated)])
     return value
 
 
@@ -381,11 +383,25 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                 else f"Fetch it again, or say {recognise.format_option()}."
             )
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
-    except (RecursionError, EncodeError):
+    except RecursionError:
         value = None
         raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=_FLATTEN) from None
+    except (EncodeError, Unsupported) as error:  # a table whose columns have no one type
+        if source.format != "avro" or source.reader is not None:
+            raise
+        value = _rows_of_avro(source, data, error)
     _check_tree(source, value, shares=source.format not in _TREES)
     return value
+
+
+def _rows_of_avro(source: Source, data: bytes, error: TareError) -> list[Any]:
+    """Returns records as they are, where a union of several types is no column: documents hold it."""
+    import fastavro
+
+    rows = list(fastavro.reader(io.BytesIO(data)))
+    where = "" if error.path is None else f" (column {printable(error.path, 40)!r})"
+    source.notes.append(f"a union of several types is none of a table's{where}: read as a list of objects")
+    return rows
 
 
 def _first_items(source: Source, max_bytes: int) -> tuple[Any, float] | None:

@@ -99,7 +99,9 @@ def _document(source: Source, options: Options) -> Loaded:
         allow_pickle=options.allow_pickle,
         check_names=options.check_names,
     )
-    if kinds.kind_of(value) == "table" or formats.get(source.format).kinds == {"table"}:
+    # Avro's records are documents where a column would be of several types.
+    of_tables = formats.get(source.format).kinds == {"table"} and source.format != "avro"
+    if kinds.kind_of(value) == "table" or of_tables:
         value = kinds.convert(value, "arrow")
         if options.columns is not None:
             value = value.select(places_of(source, value.schema, options.columns))

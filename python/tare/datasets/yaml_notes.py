@@ -14,6 +14,7 @@ __all__ = ["READ_BY", "Readings", "core_loader", "loader", "note_dropped", "says
 READ_BY = "read by YAML 1.1"  # how the note begins
 
 _MOST_TOLD = 5
+_MERGE = "tag:yaml.org,2002:merge"
 _CORE_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")  # of the core schema, YAML 1.2.2, 10.3.2
 _CORE_FLOAT = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
@@ -36,6 +37,7 @@ class Readings:
     def __init__(self) -> None:
         self.count = 0
         self.first: list[str] = []
+        self.repeated: list[Any] = []  # names that stand twice, one of each mapping
 
     def add(self, node: Any, value: Any) -> None:
         """Takes a word and what it was read as."""
@@ -62,7 +64,16 @@ def loader(base: type[Any], readings: Readings) -> type[Any]:
         base: A safe loader.
         readings: What it adds to.
     """
-    noting: Any = type("Noting", (base,), {})
+
+    def construct_mapping(self: Any, node: Any, deep: bool = False) -> Any:
+        own = [key for key, _ in node.value if key.tag != _MERGE]
+        merges = len(own) != len(node.value)  # which puts other names beside its own
+        value = base.construct_mapping(self, node, deep)
+        if merges or len(own) != len(value):
+            _note_repeated([self.construct_object(key, True) for key in own], readings)
+        return value
+
+    noting: Any = type("Noting", (base,), {"construct_mapping": construct_mapping})
     for tag, differs in _DIFFERS.items():
         noting.add_constructor(tag, _noting(base.yaml_constructors[tag], differs, readings))
     return _with_signs(noting)
@@ -108,6 +119,12 @@ def _with_signs(loader: Any) -> type[Any]:
 def _core_integer(loader: Any, node: Any) -> int:
     text = loader.construct_scalar(node)
     return int(text, 0) if text.lstrip("+-")[:2] in ("0o", "0x") else int(text)
+
+
+def _note_repeated(names: list[Any], readings: Readings) -> None:
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), readings)
+    if twice is not readings:
+        readings.repeated.append(twice)
 
 
 def _noting(

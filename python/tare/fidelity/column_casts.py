@@ -26,6 +26,7 @@ from tare.fidelity.column_masks import (
     whole,
 )
 from tare.fidelity.rebuild import verdict_of
+from tare.kinds import has_other_time
 
 if TYPE_CHECKING:
     from tare.fidelity.column_masks import Mask
@@ -299,10 +300,14 @@ def _holds_text(kind: Any) -> bool:
 def _by_value(a: Any, b: Any, rows: Any) -> Differences:
     """The rules for single values, on the given rows only."""
     out = np.zeros(len(a), dtype=bool)
+    beyond = has_other_time(a)
     for row in rows.tolist():
         try:
             before, after = a[row], b[row].as_py()
             finer = _is_finer(before)
+            if beyond and not finer and has_other_time(a.slice(row, 1)):
+                out[row] = True  # Python's value is another
+                continue
             out[row] = before.cast(b.type).as_py() != after if finer else not _kept(before.as_py(), after)
         except (ValueError, TypeError, OverflowError, ImportError, pa.ArrowNotImplementedError):
             out[row] = True
@@ -310,8 +315,10 @@ def _by_value(a: Any, b: Any, rows: Any) -> Differences:
 
 
 def _is_finer(cell: Any) -> bool:
-    """Whether it is a time of day of which Python's value would leave nanoseconds out without a word."""
+    """Whether it is a time of day of which Python's value would leave nanoseconds out, or a moment that is none to pandas."""
     kind = cell.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return bool(cell.value == -(2**63))
     return pa.types.is_time64(kind) and kind.unit == "ns" and cell.is_valid and cell.value % 1000 != 0
 
 

@@ -318,7 +318,7 @@ def _foreign_rule(a: Any) -> Callable[[Any, Any], bool] | None:
 
 def scalar_base(a: Any, base: Any) -> Any:
     """The value of a subclass as its base type."""
-    return base.__new__(base, a) if base is not dt.datetime else a
+    return base.__new__(base, a)
 
 
 def _ns(a: Any) -> int:

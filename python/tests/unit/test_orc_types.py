@@ -31,6 +31,15 @@ COLUMNS: dict[str, tuple[Any, list[Any]]] = {
     ),
     "lengths": (pa.array([1, None, -1], pa.duration("ms")), [1, None, -1]),
     "nothing": (pa.nulls(3), [None] * 3),
+    "runs": (pa.RunEndEncodedArray.from_arrays([2, 3], ["a", None]), ["a", "a", None]),
+    "runs of categories": (
+        pa.RunEndEncodedArray.from_arrays([2, 3], pa.array(["a", None]).dictionary_encode()),
+        ["a", "a", None],
+    ),
+    "runs of 64 bits": (
+        pa.RunEndEncodedArray.from_arrays([1, 3], pa.array([2**64 - 1, 0], pa.uint64())),
+        [Decimal(2**64 - 1), Decimal(0), Decimal(0)],
+    ),
 }
 
 
@@ -47,6 +56,13 @@ def test_a_conversion_casts_and_tells(name: str, verify: bool, tmp_path: Path) -
     assert {change["verdict"] for change in done.changes} <= {"type"}
     with pytest.raises(EncodeError):
         tare.encode(table, "orc")
+
+
+def test_runs_within_others_are_refused_by_name_of_their_type(tmp_path: Path) -> None:
+    runs = pa.StructArray.from_arrays([pa.RunEndEncodedArray.from_arrays([2, 3], ["a", None])], ["r"])
+    with pytest.raises(EncodeError, match=r"orc:pyarrow: .*run_end_encoded"):
+        tare.convert(pa.table({"c": runs}), tmp_path / "x.orc")
+    assert not any(tmp_path.iterdir())
 
 
 def test_an_order_of_categories_is_still_refused(tmp_path: Path) -> None:

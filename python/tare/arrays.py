@@ -1,0 +1,170 @@
+"""Arrow arrays of Python's values, in which none is taken for another.
+
+Arrow infers the type of the first value and then takes more than it says: beside a date a number is a number of days and a
+moment its day, beside bytes a text is its bytes. What a column cannot hold as it is must be refused instead.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from itertools import chain
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["array_of"]
+
+
+def array_of(values: Any, kind: Any = None, *, from_pandas: bool = False) -> Any:
+    """Returns an Arrow array of values of one kind; pandas' own times keep their nanoseconds.
+
+    Args:
+        values: The values, None for null.
+        kind: Their type; that of the values if it is None.
+        from_pandas: Whether NaN and its like are nulls.
+
+    Raises:
+        ArrowException, OverflowError, TypeError, ValueError: No one type holds them.
+
+    >>> array_of([dt.date(2024, 1, 1), None]).type
+    DataType(date32[day])
+    """
+    import pyarrow as pa
+
+    if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
+        return pa.array(values, kind, from_pandas=from_pandas)  # a type of its own says what they are
+    first = next((value for value in values if value is not None), None)
+    if type(first).__name__ in ("datetime64", "timedelta64"):
+        # Arrow reads the memory of what stands beside one of NumPy's moments, whatever it is.
+        _refuse_others(values, set(map(type, values)), (type(first),), type(first).__name__)
+    array: Any = pa.array(values, kind or _finest(first), from_pandas=from_pandas)
+    found = array.type
+    if _is_strict(found):
+        if kind is None and not pa.types.is_nested(found) and _is_cut(values, set(map(type, values)), found):
+            array = pa.array(values, _in_nanoseconds(found), from_pandas=from_pandas)
+        _refuse_mixed(values, array.type, from_pandas)
+    return array
+
+
+def _finest(first: Any) -> Any:
+    """The type for pandas' own times with nanoseconds, which Arrow would cut; else None."""
+    if not hasattr(first, "nanosecond") and not hasattr(first, "nanoseconds"):
+        return None
+    import pyarrow as pa
+
+    if hasattr(first, "nanosecond"):
+        return pa.timestamp("ns", None if first.tzinfo is None else str(first.tzinfo))
+    return pa.duration("ns")
+
+
+def _in_nanoseconds(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.timestamp("ns", kind.tz) if pa.types.is_timestamp(kind) else pa.duration("ns")
+
+
+def _is_cut(values: Iterable[Any], classes: set[type], kind: Any) -> bool:
+    """Whether values of some classes have nanoseconds that a type has not."""
+    import pyarrow as pa
+
+    if not (pa.types.is_timestamp(kind) or pa.types.is_duration(kind)) or kind.unit == "ns":
+        return False
+    finer = {one for one in classes if hasattr(one, "nanosecond") or hasattr(one, "nanoseconds")}
+    return bool(finer) and any(
+        getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0)
+        for value in values
+        if type(value) in finer and type(value).__name__ != "NaTType"
+    )
+
+
+def _is_strict(kind: Any) -> bool:
+    """Whether a type, or one within it, takes values of others."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(kind):
+        return any(_is_strict(kind.field(at).type) for at in range(kind.num_fields))
+    return any(test(kind) for test in _tests())
+
+
+def _tests() -> dict[Callable[[Any], bool], tuple[type, ...]]:
+    """What is asked of a type, and the classes of the values that it may have."""
+    import pyarrow as pa
+
+    return {
+        pa.types.is_date: (dt.date,),
+        pa.types.is_timestamp: (dt.datetime,),
+        pa.types.is_time: (dt.time,),
+        pa.types.is_duration: (dt.timedelta,),
+        pa.types.is_binary: (bytes, bytearray, memoryview),
+        pa.types.is_large_binary: (bytes, bytearray, memoryview),
+    }
+
+
+def _refuse_mixed(values: Iterable[Any], kind: Any, from_pandas: bool) -> None:
+    """Refuses what a type took for one of its own, at whatever depth."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(kind):
+        for inner, type_within in _within(values, kind):
+            _refuse_mixed(inner, type_within, from_pandas)
+        return
+    there = set(map(type, values))
+    _refuse_others(
+        values, there, next(own for test, own in _tests().items() if test(kind)), kind, from_pandas
+    )
+    if pa.types.is_timestamp(kind):
+        _refuse_zones(values, there)
+    if _is_cut(values, there, kind):
+        raise pa.ArrowTypeError(f"a value has nanoseconds: tried to convert to {kind}")
+
+
+def _within(values: Iterable[Any], kind: Any) -> Iterator[tuple[list[Any], Any]]:
+    """Yields what stands in lists, or in a field of structs, and its type, where that takes values of others."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        for field in filter(lambda field: _is_strict(field.type), kind):
+            name = field.name
+            yield [value.get(name) for value in values if isinstance(value, dict)], field.type
+    elif not pa.types.is_map(kind):
+        there = [value for value in values if value is not None]
+        if all(hasattr(value, "__iter__") for value in there):
+            yield list(chain.from_iterable(there)), kind.value_type
+
+
+def _refuse_others(
+    values: Iterable[Any], there: set[type], own: tuple[type, ...], kind: Any, from_pandas: bool = False
+) -> None:
+    odd = {one for one in there if not _is_of(one, own)}
+    for value in values if odd else ():
+        if type(value) not in odd or (from_pandas and _is_missing(value)):
+            continue
+        import pyarrow as pa
+
+        said = f"Could not convert {repr(value)[:80]} with type {type(value).__name__}: tried to convert to {kind}"
+        raise pa.ArrowTypeError(said)
+
+
+def _is_of(one: type, own: tuple[type, ...]) -> bool:
+    """Whether values of a class are of some others; of NumPy's and Arrow's own, Arrow knows the types."""
+    if one is type(None) or issubclass(one, own):
+        return own != (dt.date,) or not issubclass(one, dt.datetime)
+    if one.__name__ in ("datetime64", "timedelta64"):
+        return bool({dt.date, dt.datetime, dt.timedelta}.intersection(own))
+    return one.__module__.partition(".")[0] == "pyarrow"
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether pandas takes a value for none."""
+    return type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and isnan(value))
+
+
+def _refuse_zones(values: Iterable[Any], there: set[type]) -> None:
+    """Refuses moments without a zone beside such with one, which would be given it, or lose it."""
+    own = {one for one in there if issubclass(one, dt.datetime) and one.__name__ != "NaTType"}
+    if len({value.tzinfo is None for value in values if type(value) in own}) > 1:
+        import pyarrow as pa
+
+        raise pa.ArrowTypeError("moments with a time zone stand beside such without one")

@@ -1,0 +1,76 @@
+"""Avro's unions of several types: documents hold their values, a column does not, and says in which row."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from support.capabilities import need_module
+
+import tare
+from tare.errors import EncodeError
+
+UNIONS: dict[str, tuple[list[Any], list[Any]]] = {
+    "number or text": (["int", "string"], [1, "x"]),
+    "truth or text": (["null", "boolean", "string"], [None, True, "x"]),
+    "text or list": (["null", "string", {"type": "array", "items": "string"}], ["x", ["y"], None]),
+    "map or number": (["int", {"type": "map", "values": "int"}], [1, {"k": 2}]),
+    "text or bytes": (["string", "bytes"], ["x", b"y"]),
+}
+
+
+def written(path: Path, union: Any, values: list[Any]) -> Path:
+    fastavro = need_module("fastavro")
+    schema = {
+        "type": "record",
+        "name": "row",
+        "fields": [{"name": "n", "type": "int"}, {"name": "u", "type": union}],
+    }
+    file = BytesIO()
+    fastavro.writer(
+        file, fastavro.parse_schema(schema), [{"n": at, "u": value} for at, value in enumerate(values)]
+    )
+    path.write_bytes(file.getvalue())
+    return path
+
+
+@pytest.mark.parametrize("name", UNIONS)
+def test_a_document_has_the_values_as_they_are(name: str, tmp_path: Path) -> None:
+    union, values = UNIONS[name]
+    source = written(tmp_path / "x.avro", union, values)
+    rows = [{"n": at, "u": value} for at, value in enumerate(values)]
+    assert tare.read(source) == rows
+    texts = [{**row, "u": "eQ=="} if row["u"] == b"y" else row for row in rows]
+    done = tare.convert(source, tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text()) == texts
+    assert any("'u'" in note and "list of objects" in note for note in done.notes)
+    tare.convert(source, tmp_path / "x.ndjson")
+    assert [json.loads(line) for line in (tmp_path / "x.ndjson").read_text().splitlines()] == texts
+    assert tare.read(source, columns=["n"]) == [{"n": row["n"]} for row in rows]
+
+
+@pytest.mark.parametrize("name", UNIONS)
+@pytest.mark.parametrize("to", ["parquet", "csv"])
+def test_a_table_says_where_it_cannot(name: str, to: str, tmp_path: Path) -> None:
+    """And not that it is nested too deeply."""
+    source = written(tmp_path / "x.avro", *UNIONS[name])
+    with pytest.raises(
+        EncodeError, match=r"column 'u': no one type holds its values, from item \d on"
+    ) as told:
+        tare.convert(source, tmp_path / f"x.{to}")
+    assert "nested" not in str(told.value)
+
+
+def test_unions_that_are_of_one_type_are_columns_still(tmp_path: Path) -> None:
+    source = written(tmp_path / "x.avro", ["string", "bytes"], ["x", "y"])
+    assert isinstance(tare.read(source), pa.Table)
+
+
+def test_what_is_nested_too_deeply_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "x.msgpack").write_bytes(b"\x91" * 1_100 + b"\x01")
+    with pytest.raises(tare.TareError, match="nested deeper"):
+        tare.read(tmp_path / "x.msgpack")
