@@ -20,11 +20,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
-from tare.codec import Codec, Counted, codec_part, compressor_id
+from tare.codec import Codec, Counted, codec_part
 from tare.converting import batches, changes, dictionaries, line_tables, objects
 from tare.converting.counting import changes_of
 from tare.converting.encoding import Encoded, advising, encode, usual_codec
-from tare.converting.naming import codec_for, of_files
+from tare.converting.naming import codec_for, compressor_of, of_files
 from tare.converting.rows import filled
 from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.converting.second_reading.verdict import judge
@@ -594,10 +594,3 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
     return Conversion(
         source.format, str(job.codec), count, source.size, counted.count, True, False, False, found, [], notes
     )
-
-
-def compressor_of(codec: Codec) -> str | None:
-    """The id of a codec's compressor."""
-    if codec.compressor is None:
-        return None
-    return compressor_id(codec.compressor, codec.level, codec.compressor_settings)

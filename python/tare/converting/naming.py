@@ -6,12 +6,13 @@ import os
 from typing import Any
 
 from tare import compress, formats
-from tare.codec import Codec
+from tare.codec import Codec, compressor_id
 from tare.datasets.source import printable
 from tare.errors import Unsupported, UsageError
 
 __all__ = [
     "codec_for",
+    "compressor_of",
     "contradiction",
     "ending_of",
     "inside",
@@ -216,3 +217,10 @@ def stem_of(name: str) -> str:
     known = [end for format in formats.FORMATS for end in (*format.extensions, *format.extension_options)]
     ending = max((end for end in known if lower.endswith(end)), key=len, default="")
     return folder + slash + (base[: -len(ending)] if ending and len(base) > len(ending) else base)
+
+
+def compressor_of(codec: Codec) -> str | None:
+    """Returns the id of a codec's compressor."""
+    if codec.compressor is None:
+        return None
+    return compressor_id(codec.compressor, codec.level, codec.compressor_settings)

@@ -14,6 +14,7 @@ from tare.converting import batches as stream
 from tare.converting import objects
 from tare.converting.counting import told_of
 from tare.converting.encoding import usual_codec
+from tare.converting.naming import compressor_of
 from tare.errors import EncodeError, Malformed, TareError
 from tare.r.losses import Loss, settle
 from tare.scale.failures import LossRefused, NameTaken, Several
@@ -189,7 +190,7 @@ def _documents(
     """Lines of JSON as the documents that they are; lines that stay lines keep their very bytes, unless values are checked."""
     if codec.format_id == "ndjson" and writing.verify != "decode":
         with writing.output(name) as target:
-            made.rows += _copied(given, target, io.compressor_of(codec))
+            made.rows += _copied(given, target, compressor_of(codec))
         _note(
             made,
             [

@@ -11,6 +11,7 @@ from tare.categories import has_levels, has_order
 from tare.codec import Codec
 from tare.converting import batches as stream
 from tare.converting import changes, objects
+from tare.converting.naming import compressor_of
 from tare.datasets.levels import used_levels
 from tare.errors import EncodeError
 from tare.frames import bytes_of
@@ -162,7 +163,7 @@ def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec
     count = 0
     with (
         open(target, "xb") as file,
-        stream.compressing(cast(BinaryIO, file), io.compressor_of(codec)) as out,
+        stream.compressing(cast(BinaryIO, file), compressor_of(codec)) as out,
         stream.writer(out, codec, schema) as writer,
     ):
         for batch in rows:
