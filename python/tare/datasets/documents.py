@@ -22,7 +22,6 @@ from tare.errors import (
     NotTrusted,
     TareError,
     Truncated,
-    Unsupported,
 )
 
 __all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines", "parse_whole"]
@@ -386,7 +385,7 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
     except RecursionError:
         value = None
         raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=_FLATTEN) from None
-    except (EncodeError, Unsupported) as error:  # a table whose columns have no one type
+    except EncodeError as error:  # a table whose columns have no one type
         if source.format != "avro" or source.reader is not None:
             raise
         value = _rows_of_avro(source, data, error)

@@ -18,7 +18,6 @@ UNIONS: dict[str, tuple[list[Any], list[Any]]] = {
     "number or text": (["int", "string"], [1, "x"]),
     "truth or text": (["null", "boolean", "string"], [None, True, "x"]),
     "text or list": (["null", "string", {"type": "array", "items": "string"}], ["x", ["y"], None]),
-    "map or number": (["int", {"type": "map", "values": "int"}], [1, {"k": 2}]),
     "text or bytes": (["string", "bytes"], ["x", b"y"]),
 }
 
