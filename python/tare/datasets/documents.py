@@ -22,6 +22,7 @@ from tare.errors import (
     NotTrusted,
     TareError,
     Truncated,
+    Unsupported,
 )
 
 __all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines", "parse_whole"]
