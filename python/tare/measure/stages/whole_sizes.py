@@ -75,7 +75,8 @@ def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], u
         for seat in in_order(able, named):
             if worker.alive and session.elapsed_s + _expected_s(seat) <= until_s:
                 session.check()
-                known += [seat] if _write(worker, seat, opened) else []
+                left_s = max(1.0, until_s - session.elapsed_s)
+                known += [seat] if _write(worker, seat, opened, left_s) else []
     except WorkerError:
         session.check()
     finally:
@@ -123,14 +124,14 @@ def _writer(seat: Seat) -> tuple[str, str]:
     return seat.codec.format_id, seat.codec.library_name
 
 
-def _write(worker: Worker, seat: Seat, opened: float) -> bool:
-    """Writes what was opened once; returns whether that gave the size of the whole."""
+def _write(worker: Worker, seat: Seat, opened: float, left_s: float) -> bool:
+    """Writes what was opened once, in the time that is left; returns whether that gave the size of the whole."""
     id = str(seat.codec)
     try:
         worker.request("prepare", codec=id, threads=seat.threads, cold=False)
         reply = worker.request(
             "run",
-            deadline_s=max(1.0, 3 * _expected_s(seat)),
+            deadline_s=left_s,
             codec=id,
             what="encode",
             samples=1,
