@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+import tare
+from tare import measure
 from tare.dataset import open_dataset
 from tare.datasets import documents, stretches
 from tare.datasets.jsonscan import outside_strings
+from tare.measure.environment import limits
 
 ITEMS = 4000
 
@@ -155,6 +158,25 @@ def test_more_than_memory_holds_is_spread_too(tmp_path):
     part = open_dataset(path, max_bytes=bound)
     assert part.partial["rule"] == "blocks of items"
     assert bound / 2 < part.bytes_memory < bound * 1.35
+
+
+def test_a_run_opens_blocks_and_tells_figures_of_the_whole(tmp_path, monkeypatch):
+    """A quarter of the lines is opened: the size and the number of messages are those of all of them."""
+    path = tmp_path / "x.ndjson"
+    path.write_text("".join(json.dumps(record(k)) + "\n" for k in range(ITEMS)))
+    lines = open_dataset(path)
+    monkeypatch.setattr(limits, "_OPENED_S", 1.0)
+    monkeypatch.setattr(limits, "_TEXT_BYTES_S", lines.bytes_memory / 4 / 8)
+    result = measure.run(path, time_s=8, codecs=("json:orjson", "json:stdlib"))
+    assert result.record["dataset"]["partial"]["rule"] == "blocks of items"
+    assert result.record["settings"]["enough_bytes"] == pytest.approx(lines.bytes_memory / 4, rel=0.01)
+    messages = result.recommend("message").detail
+    size = len(tare.encode(lines.value, "json:orjson"))
+    assert messages["messages"] == pytest.approx(ITEMS, rel=0.03)
+    assert messages["figures"]["json:orjson"]["bytes"] == pytest.approx(size / ITEMS, rel=0.03)
+    assert result.recommend("cache").detail["figures"]["json:orjson"]["bytes"] == pytest.approx(
+        size, rel=0.03
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -59,7 +59,13 @@ def with_limits(settings: Settings, data: Any) -> Settings:
 
 
 def _enough_bytes(time_s: float, size: float) -> int | None:
-    """Bytes in memory that suffice of a file of JSON items; None where all of it may be opened, or no time is set."""
+    """Bytes in memory that suffice of a file of JSON items; None where all of it may be opened, or no time is set.
+
+    >>> _enough_bytes(10.0, 20e6) is None, _enough_bytes(0.0, 1e9) is None
+    (True, True)
+    >>> _enough_bytes(10.0, 49e6) == load_bytes(10.0, text=True)
+    True
+    """
     if not time_s or size <= time_s * _OPENED_S:
         return None
     return load_bytes(time_s, text=True)
