@@ -34,7 +34,7 @@ def test_no_trial_begins_that_would_end_after_the_limit():
 def test_one_codec_is_no_answer(timed, elapsed_s, due):
     """Until three have been timed the next is tried, though the share of the pass is used, and half of the limit beyond it."""
     session = SimpleNamespace(
-        elapsed_s=elapsed_s, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+        elapsed_s=3.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
     )
 
     def seat(codec: Codec, samples: dict[str, Any], grain: str = "whole") -> Any:
@@ -47,7 +47,10 @@ def test_one_codec_is_no_answer(timed, elapsed_s, due):
     lines = [seat(PICKLE, {"encode": {}}, "each") for _ in range(3)]
     failed, left = seat(PICKLE, {}), seat(ORJSON, {})
     waiting: Any = Trials(session, [*several, *lines, failed, left], None, fewest=3)  # type: ignore[arg-type]
+    session.elapsed_s = elapsed_s
     assert waiting._due(left, 12.0, True) is due
+    late: Any = Trials(session, [*several, failed, left], None, fewest=3)  # type: ignore[arg-type]
+    assert late._due(left, 12.0, True) is (timed < 3)  # opening took that long
 
 
 @pytest.mark.parametrize(("timed", "due"), [(4, True), (5, False)])

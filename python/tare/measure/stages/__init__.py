@@ -21,4 +21,4 @@ SHARES = {
 END_S, END_SHARE = 0.9, 0.03
 """What is left for the figures, the record and the report when rounds end: seconds, and a share of the limit."""
 FEWEST, GRACE = 3, 0.5
-"""Codecs without which there is no answer: they are tried when the share of a pass is used, and for so long beyond the limit."""
+"""Codecs without which there is no answer: they are tried though the share of a pass is used, and for so much of the limit beyond it."""

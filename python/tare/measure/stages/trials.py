@@ -46,7 +46,7 @@ class Trials:
         seats: One seat a codec, in the order in which they are tried.
         part: The sample.
         known: Seats whose workers hold the sample already: codecs of the same library use them.
-        fewest: Codecs that are tried though their time is used, and a little beyond the limit of the run.
+        fewest: Codecs that are tried though their time is used, and for a while beyond the limit of the run.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Trials:
         fewest: int = 0,
     ) -> None:
         self._fewest = fewest
+        self._began_s = session.elapsed_s
         self._session = session
         self._part = part
         self._seats = list(seats)
@@ -169,7 +170,8 @@ class Trials:
         """Whether there is time; all ratios need the base, a user who names codecs wants those, and one codec is no answer."""
         session = self._session
         if self._fewest and self._lacks_answer(seat):
-            return session.elapsed_s < session.limit_s(1.0 + GRACE)
+            # Opening alone may take longer than the limit: then an answer is worth as much again.
+            return session.elapsed_s < max(session.limit_s(1.0), self._began_s) + session.limit_s(GRACE)
         wanted = seat.codec == session.base or (last and bool(session.settings.codecs))
         if wanted:
             return session.elapsed_s < session.limit_s(1.0)
