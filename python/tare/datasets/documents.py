@@ -69,30 +69,22 @@ def load(
 ) -> tuple[Any, float, str]:
     """Read the document, or as much of it as fits in memory.
 
-        Args:
-            source: The file; its format decides how it is read.
-            max_bytes: Bound on the value's bytes in memory, for the formats that can be read in part.
-            encoding: The text's encoding if it is not UTF-8.
-            allow_pickle: Whether a file may be read that names code to run.
-    from tare.datasets import (
-        encodings,
-        far_dates,
-        jsonscan,
-        prefixes,
-        recognise,
-        repeats,
-        stretches,
-        yaml_notes,
-    )
+    Args:
+        source: The file; its format decides how it is read.
+        max_bytes: Bound on the value's bytes in memory, for the formats that can be read in part.
+        encoding: The text's encoding if it is not UTF-8.
+        allow_pickle: Whether a file may be read that names code to run.
+        check_names: Note a name that stands twice in one object, and what YAML has beside its values.
+        enough_bytes: Bytes in memory that suffice where the file is JSON whose items can be read from all over it.
 
-        Returns:
-            The value, the share of the file's bytes that was read, and which part that is where it is below 1:
-            ``blocks of items`` spread over the file, or its ``first rows``.
+    Returns:
+        The value, the share of the file's bytes that was read, and which part that is where it is below 1:
+        ``blocks of items`` spread over the file, or its ``first rows``.
 
-        Raises:
-            Truncated, Malformed: Not what the format says; the offset is given.
-            Limit: Nested too deeply, or larger than can be read.
-            NotTrusted: Reading would run code.
+    Raises:
+        Truncated, Malformed: Not what the format says; the offset is given.
+        Limit: Nested too deeply, or larger than can be read.
+        NotTrusted: Reading would run code.
     """
     readers: dict[str, Callable[[Source, bytes], Any]] = {
         "json": parse_whole,
