@@ -44,7 +44,8 @@ class Dataset:
         format: The format it is from; None for objects.
         bytes_disk: Bytes of the file as stored; None for objects.
         partial: Which part of the file it is, None for the whole: ``rule``
-            (``first rows``, ``row groups`` or ``blocks of rows``), ``share``, ``rows_total``, ``estimated``.
+            (``first rows``, ``row groups``, ``blocks of rows`` or ``blocks of items``), ``share``, ``rows_total``,
+            ``estimated``, ``blocks``.
         notes: What the user should know about how it was opened.
         source_kind: The in-memory kind it was given in: ``arrow``, ``pandas``, ``polars``,
             ``python``; for a file, ``arrow`` or ``python``.
@@ -248,6 +249,7 @@ def open_dataset(  # noqa: PLR0913 - each is a way to open
     columns: list[str] | None = None,
     check_names: bool = False,
     losses: list[Any] | None = None,
+    enough_bytes: int | None = None,
 ) -> Dataset:
     """Open a file, standard input, an object, or built-in data.
 
@@ -272,6 +274,8 @@ def open_dataset(  # noqa: PLR0913 - each is a way to open
             value. It takes about as long as reading twice; texts above 64 MiB are not looked through.
         losses: A list to fill with what a file of R holds and the value does not (`tare.r.Loss`); without
             it `Dataset.notes` names them.
+        enough_bytes: Bytes in memory that suffice, for who wants to know what the data is like: of a larger file of
+            JSON that is a list or lines, blocks of items from all over it are loaded, and `Dataset.partial` says so.
 
     Raises:
         FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
@@ -293,7 +297,7 @@ def open_dataset(  # noqa: PLR0913 - each is a way to open
     if not isinstance(x, str | bytes | os.PathLike) and not hasattr(x, "read"):
         return _object(x, name)
     source = find(x, format=format, name=name, max_bytes=max_bytes, encoding=encoding)
-    options = Options(allow_pickle, max_bytes, encoding, columns, check_names, losses)
+    options = Options(allow_pickle, max_bytes, encoding, columns, check_names, losses, enough_bytes)
     return of_source(source, load(source, options))
 
 

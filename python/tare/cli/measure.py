@@ -297,13 +297,15 @@ def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
     from tare.measure.one_file import refuse_many
 
     refuse_many(path)
+    limits = with_limits(settings_of(options), path)
     return open_dataset(
         path,
         name=None if path == data else data,
         format=options["format_"],
         encoding=options["encoding"],
         allow_pickle=options["allow_pickle"],
-        max_bytes=with_limits(settings_of(options), path).max_bytes,
+        max_bytes=limits.max_bytes,
+        enough_bytes=limits.enough_bytes,
     )
 
 

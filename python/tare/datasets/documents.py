@@ -10,7 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from tare import collector
-from tare.datasets import encodings, far_dates, jsonscan, prefixes, recognise, repeats, yaml_notes
+from tare.datasets import (
+    encodings,
+    far_dates,
+    jsonscan,
+    prefixes,
+    recognise,
+    repeats,
+    stretches,
+    yaml_notes,
+)
 from tare.datasets.numbers import finite, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
 from tare.errors import (
@@ -25,10 +34,12 @@ from tare.errors import (
     Unsupported,
 )
 
-__all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines", "parse_whole"]
+__all__ = ["FIRST", "MAX_DEPTH", "SPREAD", "load", "parse_json", "parse_lines", "parse_whole"]
 
 MAX_DEPTH = 1000
+FIRST, SPREAD = "first rows", "blocks of items"
 _PROBE_BYTES = 1 << 20
+_GROWS = 3  # what a byte of text is taken to become in memory, at the least
 _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
 # What sharing may stand for; a file of that many values of its own is far larger.
 _MAX_SHARED = 10_000_000
@@ -54,8 +65,9 @@ def load(
     encoding: str | None = None,
     allow_pickle: bool = False,
     check_names: bool = False,
-) -> tuple[Any, float]:
-    """Read the document, or as much of its beginning as fits in memory.
+    enough_bytes: int | None = None,
+) -> tuple[Any, float, str]:
+    """Read the document, or as much of it as fits in memory.
 
     Args:
         source: The file; its format decides how it is read.
@@ -63,9 +75,11 @@ def load(
         encoding: The text's encoding if it is not UTF-8.
         allow_pickle: Whether a file may be read that names code to run.
         check_names: Note a name that stands twice in one object, and what YAML has beside its values.
+        enough_bytes: Bytes in memory that suffice where the file is JSON whose items can be read from all over it.
 
     Returns:
-        The value, and the share of the file's bytes that was read.
+        The value, the share of the file's bytes that was read, and which part that is where it is below 1:
+        ``blocks of items`` spread over the file, or its ``first rows``.
 
     Raises:
         Truncated, Malformed: Not what the format says; the offset is given.
@@ -78,18 +92,22 @@ def load(
         "yaml": _yaml,
     }
     read = None if source.reader is not None else readers.get(source.format)
-    large = max_bytes is not None and source.size * (8 if source.compressors else 1) * 3 > max_bytes
+    if read is not None and (enough := min(filter(None, (max_bytes, enough_bytes)), default=0)):
+        spread = _spread(source, enough, encoding, read)
+        if spread is not None:
+            return (*spread, SPREAD)
+    large = max_bytes is not None and source.size * (8 if source.compressors else 1) * _GROWS > max_bytes
     if read is None:
         if max_bytes is not None and large and source.format in prefixes.READ:
             part = _first_items(source, max_bytes)
             if part is not None:
-                return part
+                return (*part, FIRST)
         value = _other(source, max_bytes, allow_pickle, encoding)
         if check_names and source.format == "yaml":
             source.notes += filter(None, [yaml_notes.note_dropped(source.read()[0])])
         if check_names and source.format in repeats.BINARY:
             source.notes += filter(None, [repeats.told_of(source.format, source.read()[0])])
-        return value, 1.0
+        return value, 1.0, FIRST
     limit = None
     if max_bytes is not None and large:
         limit = _limit(source, max_bytes, encoding, read)
@@ -105,7 +123,27 @@ def load(
         source.notes += filter(None, [repeats.told(data, lines=source.format == "ndjson")])
     if check_names and source.format == "yaml":
         source.notes += filter(None, [yaml_notes.note_dropped(data)])
-    return value, share
+    return value, share, FIRST
+
+
+def _spread(
+    source: Source, enough: int, encoding: str | None, read: Callable[[Source, bytes], Any]
+) -> tuple[Any, float] | None:
+    """As many items of JSON as suffice, from all over the file, and their share of it; None where all, or the first, are read."""
+    if source.format not in ("json", "ndjson") or source.size * _GROWS <= enough:
+        return None
+    if encoding is not None and encodings.codecs_name(encoding) != "utf-8":
+        return None
+    notes = list(source.notes)
+    try:
+        limit = _limit(source, enough, encoding, read)
+        found = None if limit is None else stretches.spread(source, limit)
+        if found is not None:
+            return read(source, encodings.to_utf8(source, found[0], encoding)), found[1]
+    except TareError:
+        pass  # reading from the beginning names the place of what is wrong
+    source.notes[:] = notes
+    return None
 
 
 def parse_json(data: bytes) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Scan", "cut", "scan"]
+__all__ = ["Scan", "cut", "outside_strings", "scan"]
 
 _BLOCK_BYTES = 1 << 20
 _OPEN, _CLOSE = b"[{", b"]}"
@@ -96,6 +96,33 @@ def cut(data: bytes) -> tuple[bytes, int]:
     return data[:offset] + closing, offset
 
 
+def outside_strings(data: bytes) -> tuple[Any, Any]:
+    """Where brackets, commas and colons stand outside of strings, in text that may begin within a string.
+
+    Args:
+        data: A piece of JSON text, which begins behind no backslash.
+
+    Returns:
+        Their offsets if it begins outside of a string, and if it begins in one; None for what cannot be, as then
+        other bytes than those of numbers, words and space would stand between strings.
+
+    >>> [marks if marks is None else marks.tolist() for marks in outside_strings(b'b": [1, "x"')]
+    [None, [2, 4, 6]]
+    """
+    import numpy as np
+
+    bytes_ = np.frombuffer(data, np.uint8)
+    quotes = np.zeros(len(bytes_), dtype=np.uint8)
+    quotes[(bytes_ == 0x22) & ~_escaped(bytes_, _State())] = 1
+    inside = np.bitwise_xor.accumulate(quotes) | quotes
+    kinds = _plain_classes()[bytes_]
+    found = []
+    for outside in (inside == 0, (inside == 1) & (quotes == 0)):
+        there = kinds * outside
+        found.append(None if (there == _OTHER).any() else np.flatnonzero(there == _STRUCT))
+    return found[0], found[1]
+
+
 @dataclass
 class _State:
     """What one block leaves for the next."""
@@ -111,7 +138,7 @@ class _State:
 
 
 # classes of bytes outside strings
-_SPACE, _STRUCT, _NUMBER, _WORD = 1, 2, 3, 4
+_SPACE, _STRUCT, _NUMBER, _WORD, _OTHER = 1, 2, 3, 4, 5
 
 
 def _classes() -> Any:
@@ -121,6 +148,14 @@ def _classes() -> Any:
     table[list(b" \t\r\n")] = _SPACE
     table[list(b"[]{},:")] = _STRUCT
     table[list(b"+-.0123456789eE")] = _NUMBER
+    return table
+
+
+def _plain_classes() -> Any:
+    """The classes, with one more for bytes that are in no word that JSON, or Python's, has."""
+    table = _classes()
+    words = set(b"true false null NaN Infinity")
+    table[[byte for byte in range(256) if table[byte] == _WORD and byte not in words]] = _OTHER
     return table
 
 

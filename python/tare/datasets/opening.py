@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tare.datasets import csvload, documents, robjects, tables
+from tare.datasets import csvload, documents, robjects, stretches, tables
 from tare.datasets.source import Source, free_memory
 from tare.datasets.tables import check_columns, places_of
 from tare.datasets.views import NOTE, without_views
@@ -25,6 +25,7 @@ class Options:
         columns: Names of the columns to read; all by default.
         check_names: Whether to note a name that stands twice in one JSON object.
         losses: A list to fill with what a file of R holds and the value does not; else it is noted.
+        enough_bytes: Bytes in memory that suffice where items of JSON can be read from all over the file.
     """
 
     allow_pickle: bool = False
@@ -33,6 +34,7 @@ class Options:
     columns: list[str] | None = None
     check_names: bool = False
     losses: list[Any] | None = None
+    enough_bytes: int | None = None
 
 
 @dataclass
@@ -92,12 +94,13 @@ def load(source: Source, options: Options) -> Loaded:
 def _document(source: Source, options: Options) -> Loaded:
     from tare import formats, kinds
 
-    value, share = documents.load(
+    value, share, rule = documents.load(
         source,
         max_bytes=options.max_bytes,
         encoding=options.encoding,
         allow_pickle=options.allow_pickle,
         check_names=options.check_names,
+        enough_bytes=options.enough_bytes,
     )
     # Avro's records are documents where a column would be of several types.
     of_tables = formats.get(source.format).kinds == {"table"} and source.format != "avro"
@@ -115,7 +118,9 @@ def _document(source: Source, options: Options) -> Loaded:
             check_columns(source, list(dict.fromkeys(name for row in value for name in row)), options.columns)
         value = [{name: row[name] for name in options.columns if name in row} for row in value]
     items = len(value) if isinstance(value, list) else 1
-    partial = _first("first rows", items, share)
+    partial = _first(rule, items, share)
+    if partial is not None and rule == documents.SPREAD:
+        partial["blocks"] = stretches.STRETCHES
     if partial is not None and not isinstance(value, list):
         partial["rows_total"] = 1
     return Loaded(value, "document", partial, source.notes, source.plain)

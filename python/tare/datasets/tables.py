@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tare import child_process
+from tare import child_process, formats
+from tare.datasets import recognise
 from tare.datasets.source import Source, printable
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.formats.columnar import read_groups
@@ -222,11 +223,22 @@ def random_access(source: Source) -> Any:
 
 
 def ends_with(source: Source, magic: bytes, *, least: int, advice: str = f"{_AGAIN}.") -> None:
-    """Refuse a file whose last bytes are not the closing magic: it was cut.
+    """Refuse a file whose last bytes are not the closing magic: it was cut, or is something else.
 
     Raises:
+        Malformed: It does not begin with the magic either.
         Truncated: The magic is not there; the offset is where the file ends.
     """
+    if not source.head.startswith(magic[:3]):
+        found = recognise.tell(source.head, None)[0]
+        is_other = (
+            f"; by its bytes it is {formats.get(found).title}" if found not in (None, source.format) else ""
+        )
+        raise source.error(
+            Malformed,
+            f"it does not begin with {magic.decode()}, as {formats.get(source.format).title} does{is_other}",
+            advice="Name its own format, or none: then its bytes tell.",
+        )
     if source.compressors or source.path is None:
         data = source.read()[0]
         size, end = len(data), data[-len(magic) :]

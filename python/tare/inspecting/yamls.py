@@ -52,7 +52,7 @@ def look(source: Source, max_bytes: int) -> Findings:
 
 def _shape(source: Source, findings: Findings) -> dict[str, Any] | None:
     try:
-        value, _ = documents.load(source)
+        value, *_ = documents.load(source)
     except (Malformed, Truncated) as error:
         findings.damage(str(error))
         return None

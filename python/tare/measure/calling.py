@@ -133,7 +133,7 @@ class Measure(ModuleType):
             refuse_many(data)
             bound = with_limits(Settings(time_s=given["time_s"], max_bytes=given["max_bytes"]), data)
             data = open_dataset(
-                data, format=format, encoding=encoding, max_bytes=bound.max_bytes,
+                data, format=format, encoding=encoding, max_bytes=bound.max_bytes, enough_bytes=bound.enough_bytes,
                 allow_pickle=bool(options.get("allow_pickle")),
             )  # fmt: skip
         return run(data, on_progress=on_progress, **given)

@@ -57,7 +57,9 @@ def estimate(
 
     refuse_many(data)
     settings = with_limits(settings, data)
-    dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
+    dataset = open_dataset(
+        data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes, enough_bytes=settings.enough_bytes
+    )
     yield dataset.headline()
     yield from (f"  note: {note}" for note in dataset.notes)
     codecs, left_out = tried(settings, dataset)

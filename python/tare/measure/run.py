@@ -9,6 +9,7 @@ It prints nothing; a display is told by events, and a plan is run by ``plan_run`
 from __future__ import annotations
 
 import os
+import shlex
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tare.codec.route_ids import codec_part, split_route
+from tare.datasets.source import printable
 from tare.errors import UsageError
 from tare.measure.analysis.ranked_cases import shown_cases
 from tare.measure.cases import CONN, FACTORS
@@ -26,6 +28,7 @@ from tare.measure.one_file import refuse_many
 from tare.measure.pipeline import measure_stages
 from tare.measure.session import Control, Event, Session, Stopped, Wiring
 from tare.measure.settings import Settings
+from tare.measure.verdict import text
 from tare.measure.verdict.cost_model import PROFILES
 
 if TYPE_CHECKING:
@@ -98,14 +101,17 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     before = None if resume is None else Result.load(resume).record
     if before is not None and settings.max_bytes is None:
         # Free memory is another now, and of other data nothing could be used again.
-        settings = replace(settings, max_bytes=(before.get("settings") or {}).get("max_bytes"))
+        asked = before.get("settings") or {}
+        settings = replace(settings, max_bytes=asked.get("max_bytes"), enough_bytes=asked.get("enough_bytes"))
     if not isinstance(data, str | bytes | os.PathLike) and not hasattr(data, "read"):
         data, given = open_dataset(data), data
     else:
         given = data
         refuse_many(data)
     settings = with_limits(settings, data)
-    dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
+    dataset = open_dataset(
+        data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes, enough_bytes=settings.enough_bytes
+    )
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(given, dataset))
     check_use(settings, dataset)
@@ -138,8 +144,18 @@ def check_use(settings: Settings, dataset: Dataset) -> None:
         others = [name for name in PROFILES if name != "random"]
         raise UsageError(
             f"invalid use 'random' for {dataset.name}: parts are read of tables, and this is a document; expected one of "
-            f"{', '.join(others)}"
+            f"{', '.join(others)}{_as_table(dataset)}"
         )
+
+
+def _as_table(dataset: Dataset) -> str:
+    """Returns how objects in a list become a table, of which parts can be read; empty of other documents."""
+    value = dataset.value
+    if dataset.path is None or not isinstance(value, list) or not value or not isinstance(value[0], dict):
+        return ""
+    path = printable(dataset.path, 400)
+    table = text.file_name("parquet", path)
+    return f", or make a table of it first: tare convert {shlex.quote(path)} {shlex.quote(table)}"
 
 
 def without_media(settings: Settings) -> Settings:
@@ -262,6 +278,7 @@ def start_record(
         "share": settings.share,
         "all_codecs": settings.all_codecs,
         "max_bytes": settings.max_bytes,
+        "enough_bytes": settings.enough_bytes,
     }
     record.setdefault("noise", {})
     record.setdefault("fidelity", {}).setdefault("probes", {})

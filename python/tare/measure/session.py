@@ -215,6 +215,7 @@ class Session:
         self.handed_back: dict[tuple[str, str, bytes], list[dict[str, Any]]] = {}
         self.clock_faults: dict[str, str] = {}
         self.starts_s: list[float] = []
+        self.byte_s = 0.0
         self.hashing: threading.Thread | None = None
         self.reach = Reach(settings, record.setdefault("noise", {}))
         self.sample_ns = 0

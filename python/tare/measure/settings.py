@@ -37,6 +37,8 @@ class Settings:
             ``records``; None for the kind of the object given, ``own`` for a path.
         share: Share of the loaded data to weigh, in (0, 1]; None for the largest that the time suffices for.
         max_bytes: Most bytes in memory to load of the data; None for what can be weighed in the time.
+        enough_bytes: Bytes in memory that suffice of a file whose items can be read from all over it; None for no
+            fewer than ``max_bytes``, or, where that is None too, for what the time suffices for.
         workers: Commands of further workers, by name.
         exchange: Whether codecs of different languages read each other's bytes, after all else.
         deep: Whether peaks of memory and growth are measured too.
@@ -64,6 +66,7 @@ class Settings:
     kind: str | None = None
     share: float | None = None
     max_bytes: int | None = None
+    enough_bytes: int | None = None
     workers: Mapping[str, str] = field(default_factory=dict)
     exchange: bool = False
     deep: bool = False

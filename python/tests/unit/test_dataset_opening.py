@@ -17,7 +17,7 @@ import tare
 from tare import compress
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.synthpop import synthpop
-from tare.errors import Unsupported, UsageError
+from tare.errors import Malformed, Unsupported, UsageError
 
 
 def written(tmp_path, name, data):
@@ -271,6 +271,15 @@ def test_an_explicit_format_wins(tmp_path):
     assert {"a": [1, 2]} == open_dataset(path, format="csv").value.to_pydict()
     with pytest.raises(UsageError, match="no format"):
         open_dataset(path, format="cvs")
+
+
+def test_a_format_that_the_bytes_have_not_is_refused_in_true_words(tmp_path):
+    """A CSV opened as Parquet: it was said to start as Parquet and to miss its end."""
+    path = written(tmp_path, "x.csv", b"a,b\n1,2\n")
+    with pytest.raises(Malformed) as caught:
+        open_dataset(path, format="parquet")
+    assert "does not begin with" in str(caught.value)
+    assert "by its bytes it is CSV" in str(caught.value)
 
 
 def test_columns_are_chosen_by_name(tmp_path):

@@ -16,9 +16,11 @@ import pytest
 from tare import measure
 from tare.codec import Codec
 from tare.codec.shortlist import shortlist
+from tare.dataset import open_dataset
 from tare.errors import UsageError
 from tare.measure.cases import NOT_REACHED
 from tare.measure.pipeline import mark_unmeasured
+from tare.measure.run import check_use
 from tare.measure.session import Control, Event, Part
 from tare.measure.settings import Settings
 from tare.measure.stages import budget, measurement, trials
@@ -339,6 +341,38 @@ def test_all_of_the_data_is_measured_if_it_fits(monkeypatch, size, time_s, free,
         assert fitting_share(session, base, codecs, lines=0.03) == pytest.approx(
             0.19 * 3 / 4 - 0.06, rel=0.06
         )
+
+
+@pytest.mark.parametrize(("elapsed_s", "expected"), [(0.0, 16 / 320), (4.8, 8 / 320), (9.0, 4 / 320)])
+def test_where_time_is_short_less_is_measured_in_place_of_fewer_codecs(monkeypatch, elapsed_s, expected):
+    """A codec takes a second for 20 MiB, and of ten the pass has 6 s: so much that three fit, and no less than 4 MiB."""
+    total = 320 << 20
+    monkeypatch.setattr(budget, "available_bytes", lambda: 100 << 30)
+    monkeypatch.setattr(budget, "_pace", lambda session, base: (1 / (20 << 20) / 1.2, 0.0))
+    session: Any = SimpleNamespace(
+        dataset=SimpleNamespace(bytes_memory=total, kind="document"),
+        settings=Settings(time_s=10.0),
+        elapsed_s=elapsed_s,
+        limit_s=lambda share: share * 10.0,
+    )
+    assert fitting_share(session, STDLIB, [STDLIB] * 10) == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": 1}\n{"a": 2}\n', ", or make a table of it first: tare convert '"),
+        ('{"a": {"b": 2}}\n', "message, exchange"),
+    ],
+)
+def test_a_document_that_random_does_not_suit_is_told_what_to_do(tmp_path, text, said):
+    """Objects in lines become a table, of which parts can be read; one object does not."""
+    path = tmp_path / ("a b.ndjson" if "convert" in said else "x.json")
+    path.write_text(text)
+    with pytest.raises(UsageError, match="parts are read of tables") as caught:
+        check_use(Settings(profile="random"), open_dataset(path))
+    assert said in str(caught.value)
+    assert str(caught.value).endswith(("a b.parquet'", "exchange"))
 
 
 # --- whole runs --------------------------------------------------------------------------------------

@@ -171,7 +171,9 @@ def test_a_shortlist_that_was_not_reached_leaves_the_answer_open():
     late(record, "orc:pyarrow,compression=zstd")
     verdict = recommend(record, profile="cache")
     assert (verdict["confidence"], verdict["codec"]) == ("can't tell", "quick:q")
-    assert verdict["why"] == ["there was no time left for ORC (zstd) (--time gives more)"]
+    assert verdict["why"] == [
+        "it rests on 2 codecs: there was no time left for ORC (zstd) (--time gives more)"
+    ]
 
 
 def test_a_format_of_many_messages_is_not_waited_for_where_one_is_a_message():
@@ -253,14 +255,15 @@ def cut_short():
 
 
 def test_the_best_of_one_is_no_winner_of_a_race(cut_short):
-    """With one codec weighed of four there are no odds and no order: nobody can tell."""
+    """With one codec weighed of four there are no odds and no order: it is not recommended, and its figures are told."""
     verdict = recommend(cut_short, profile="cache")
-    assert (verdict["codec"], verdict["p_best"], verdict["provisional"]) == ("parquet:pyarrow", None, True)
-    assert verdict["confidence"] == "can't tell"
+    assert (verdict["codec"], verdict["p_best"], verdict["provisional"]) == (None, None, True)
+    assert verdict["confidence"] is None
     assert verdict["sentence"].startswith(
-        "By default use Parquet (snappy) (`parquet:pyarrow@file`): 22.1 MB, "
+        "No answer yet: the time was over when one codec was measured, Parquet (snappy) (22.1 MB, "
     )
-    assert "3 other codecs were not measured" in verdict["sentence"]
+    assert verdict["sentence"].endswith(", and 3 others were not.")
+    assert list(verdict["figures"]) == ["parquet:pyarrow"]
     assert "provisional: 3 of 4 codecs were not timed enough in the time given" in verdict["reasons"]
     for case in cut_short["cases"]:
         case["bytes"] = case["bytes"] if case["launches"] else None

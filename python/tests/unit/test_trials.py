@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from tare import formats
 from tare.codec import Codec
 from tare.measure.settings import Settings
@@ -24,6 +26,52 @@ def test_no_trial_begins_that_would_end_after_the_limit():
     assert [waiting._due(seat, 19.0, True) for seat in (seats[1], base)] == [False, True]
     seats[0].tried_s = 1.0
     assert waiting._due(seats[1], 19.0, True)
+
+
+@pytest.mark.parametrize(
+    ("timed", "elapsed_s", "due"), [(2, 19.0, True), (2, 29.0, True), (2, 30.0, False), (3, 19.0, False)]
+)
+def test_one_codec_is_no_answer(timed, elapsed_s, due):
+    """Until three have been timed the next is tried, though the share of the pass is used, and half of the limit beyond it."""
+    session = SimpleNamespace(
+        elapsed_s=3.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+
+    def seat(codec: Codec, samples: dict[str, Any], grain: str = "whole") -> Any:
+        labels = {} if grain == "whole" else {"grain": grain}
+        return SimpleNamespace(
+            codec=codec, tried_s=3.0 * bool(samples), samples=samples, case={"labels": labels}
+        )
+
+    several = [seat(PICKLE, {"encode": {}}) for _ in range(timed)]
+    lines = [seat(PICKLE, {"encode": {}}, "each") for _ in range(3)]
+    failed, left = seat(PICKLE, {}), seat(ORJSON, {})
+    waiting: Any = Trials(session, [*several, *lines, failed, left], None, fewest=3)  # type: ignore[arg-type]
+    session.elapsed_s = elapsed_s
+    assert waiting._due(left, 12.0, True) is due
+    late: Any = Trials(session, [*several, failed, left], None, fewest=3)  # type: ignore[arg-type]
+    assert late._due(left, 12.0, True) is (timed < 3)  # opening took that long
+
+
+@pytest.mark.parametrize(("timed", "due"), [(4, True), (5, False)])
+def test_half_of_the_usual_codecs_are_worth_more_than_further_calls(timed, due):
+    """The pass is over at 12 of 20 s; while it has reached fewer than half of its codecs it goes on to 16."""
+    session = SimpleNamespace(
+        elapsed_s=15.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+    seats: list[Any] = [
+        SimpleNamespace(
+            codec=PICKLE,
+            tried_s=0.1 * (k < timed),
+            samples={"encode": {}} if k < timed else {},
+            case={"labels": {}},
+        )
+        for k in range(10)
+    ]
+    waiting: Any = Trials(session, seats, None, fewest=3)  # type: ignore[arg-type]
+    assert waiting._due(seats[-1], 12.0, True) is due
+    session.elapsed_s = 16.0
+    assert not waiting._due(seats[-1], 12.0, True)
 
 
 def test_a_table_is_tried_as_text_last():

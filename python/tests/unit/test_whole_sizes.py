@@ -75,10 +75,22 @@ def test_sizes_of_a_part_are_those_of_the_whole():
     assert figure == pytest.approx(case["whole_bytes"], rel=1e-5)  # figures have six digits
 
 
-@pytest.mark.parametrize(("kind", "seconds"), [("table", 1.2), ("document", 8.0)])
-def test_documents_take_as_long_to_load_as_their_part_did(kind, seconds):
-    """A quarter of them took a second: the whole is saved and loaded in eight, which may be more than is left."""
-    session: Any = SimpleNamespace(start_s=1.0, dataset=SimpleNamespace(bytes_memory=200_000_000))
+def test_a_part_that_was_opened_stands_for_the_whole_by_its_share():
+    """Of half a file a quarter was measured: 100 B stand for 800 B; written whole it came to 300 B of half a file."""
+    known, like = seat("parquet:polars", 100, 1e6), seat("parquet:polars,compression=lz4", 200, 1e6)
+    known.case["whole_bytes"] = 600
+    whole_sizes.correct([known, like], [known], 0.5)
+    assert like.case["whole_factor"] == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    ("kind", "byte_s", "seconds"), [("table", 0.0, 1.2), ("document", 0.0, 8.0), ("document", 1e-8, 3.4)]
+)
+def test_documents_take_as_long_to_load_as_their_part_did(kind, byte_s, seconds):
+    """A quarter of them took a second: the whole is saved and loaded in eight; or by what the base takes for a byte."""
+    session: Any = SimpleNamespace(
+        start_s=1.0, byte_s=byte_s, dataset=SimpleNamespace(bytes_memory=200_000_000)
+    )
     one = seat("json:orjson", 100, 1e6)
     one.part.kind = kind
     assert whole_sizes._ready_s(session, one) == pytest.approx(seconds)

@@ -90,6 +90,7 @@ def costed(
         case["bytes"] * full * case.get("whole_factor", 1.0),
     )
     one = Costed(codec, case["key"], float(encoded), write_s, read_s, write_draws, read_draws)
+    one.cold = any(figure.cold for figure in figures.values())
     part = seconds("subset")
     if part is not None:
         one.subset_s, one.subset_draws = part

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tare.measure.analysis.first_calls import expect_later_calls
 from tare.measure.analysis.letter_display import letters
 from tare.measure.analysis.ranked_cases import SPAN, TOTAL, base_of, is_ranked, number, off_usual
 from tare.measure.analysis.series import series_of
@@ -86,6 +87,8 @@ class Figure:
         ratio_lo: Lower end of its interval.
         ratio_hi: Upper end.
         letters: Tie letters within the group; none without an interval.
+        cold: Whether it is of a first call alone.
+        own_ns: Of a first call, the time in the codec's own code; None where it is not known.
     """
 
     key: str
@@ -108,6 +111,8 @@ class Figure:
     ratio_lo: float | None = None
     ratio_hi: float | None = None
     letters: str = ""
+    cold: bool = False
+    own_ns: float | None = None
 
     @property
     def sure(self) -> bool:
@@ -235,6 +240,7 @@ def _group(
         figure.draws, figure.method = found.draws[i], found.method[i]
         figure.launches, figure.samples = found.launches[i], found.samples[i]
     if least:
+        expect_later_calls(group)
         _sums_of_least(group)
         _ratios_of_least(group, everything)
     else:
@@ -291,6 +297,7 @@ def _total(key: str, figures: Mapping[tuple[str, str], Figure], *, least: bool) 
             both(a.blocked_ns, b.blocked_ns),
             a.contended or b.contended,
             a.marked or b.marked,
+            cold=a.cold or b.cold,
         )
     return None
 

@@ -72,8 +72,20 @@ def _one_series(
         "blocked_ns": blocked,
         "contended": bool(not wall and wall_ns > CONTENDED * busy),
         "marked": times.marked,
+        **(_first_call(case, op, joined, pieces) if least else {}),
     }
     return dict(values), more
+
+
+def _first_call(
+    case: Mapping[str, Any], op: str, joined: Mapping[str, Any], pieces: Sequence[tuple[Unit, dict[str, Any]]]
+) -> dict[str, Any]:
+    """Whether the one sample of an operation is the codec's first call of it, and the time in its own code."""
+    only = len(joined["batch"]) == 1 and list(pieces[0][1]["round"]) == [0]
+    if not only or op not in (case.get("first_calls") or ()):
+        return {}
+    own = float(joined["user_ns"][0] / max(1.0, joined["batch"][0])) if "user_ns" in joined else None
+    return {"cold": True, "own_ns": own or None}
 
 
 def _joined(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

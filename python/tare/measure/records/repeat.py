@@ -46,6 +46,7 @@ def settings_like(record: Mapping[str, Any], settings: Settings) -> Settings:
         threads="all" if "all" in (settings.threads, labels.get("threads")) else 1,
         seed=settings.seed or int(record.get("seed") or 0),
         max_bytes=settings.max_bytes or asked.get("max_bytes"),
+        enough_bytes=settings.enough_bytes or (None if settings.max_bytes else asked.get("enough_bytes")),
         profile=settings.profile or asked.get("profile"),
         link=settings.link or asked.get("link"),
         must=settings.must or tuple(asked.get("must") or ()),

@@ -109,6 +109,7 @@ _CASE = _object(
     raw_bytes=_COUNT,
     verify=_VERIFY,
     cold={"type": ["object", "null"], "additionalProperties": _NUMBER},
+    first_calls=_list(_TEXT),
     memory={
         "type": ["object", "null"],
         "additionalProperties": {

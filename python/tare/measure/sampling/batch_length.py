@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["calls_ns", "long_enough", "wall_ns"]
+__all__ = ["calls_ns", "first_call_ns", "long_enough", "wall_ns"]
 
 _TRIES = 3
 _MOST_CALLS = 1_000_000
@@ -49,6 +49,12 @@ def long_enough(
 def wall_ns(reply: dict[str, Any]) -> int:
     """Wall time of the last sample of a reply of ``run``, in nanoseconds."""
     return int(reply["samples"][-1][reply["cols"].index("wall_ns")])
+
+
+def first_call_ns(reply: dict[str, Any]) -> int:
+    """Time of the first call of a reply of ``run`` of single calls, in nanoseconds: CPU where another process took the CPU, else wall."""
+    first = {name: [int(value)] for name, value in zip(reply["cols"], reply["samples"][0], strict=True)}
+    return round(calls_ns({**first, "batch": [1]})[0])
 
 
 def calls_ns(columns: dict[str, list[int]]) -> list[float]:

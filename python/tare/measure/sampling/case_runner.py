@@ -18,7 +18,7 @@ from tare.errors import WorkerError
 from tare.fidelity.comparison import column_of
 from tare.measure.cases import FACTORS, operations
 from tare.measure.exchange.verify_foreign import Given, held
-from tare.measure.sampling.batch_length import long_enough, wall_ns
+from tare.measure.sampling.batch_length import first_call_ns, long_enough, wall_ns
 from tare.measure.sampling.outcome import fail, judge_verify, lacks_descriptors
 from tare.measure.verdict.text import HELD, of_memory
 from tare.measure.worker_client.clock_check import Told, around_ns, far_short
@@ -193,14 +193,13 @@ class Seat:
         """
         try:
             self.prepare(cold=False)
-            # The first call pays for memory and pages that the second one finds.
-            with self.turn:
+            with self.turn:  # the first call pays for memory and pages that the second one finds
                 replies = [
                     self._request(operation, samples=2, batch=1, budget_ms=_AGAIN_MS, keep=True)
                     for operation in self.operations[:2]
                 ]
             made, came = replies
-            first_ns = [int(reply["samples"][0][reply["cols"].index("wall_ns")]) for reply in replies]
+            first_ns = [first_call_ns(reply) for reply in replies]
             self._prepared(
                 {
                     "bytes": made["bytes"],
@@ -210,6 +209,7 @@ class Seat:
                     "cold_decode_ns": first_ns[1],
                 }
             )
+            self.case["first_calls"] = [op for op, ns in zip(self.operations, first_ns) if ns > _LONG_NS]
             found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
             judge_verify(self.case, self._with_loaded(found), self.part)
         except WorkerError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tare.errors import WorkerError
 from tare.measure.environment.limits import available_bytes
 from tare.measure.sampling.case_runner import Seat
-from tare.measure.stages import SHARES
+from tare.measure.stages import FEWEST, SHARES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,9 @@ FIRST_WEIGHT = 1.6
 """How many times the time of another launch of a plan the first one gets: it warms up, and compares what came back."""
 # Less is measured whole, without asking how long it takes.
 _LARGE_BYTES = 32 << 20
-# What a codec is tried on to tell how long a pass takes; what is measured at the least.
-_TRIED_BYTES, _LEAST_BYTES = 4 << 20, 16 << 20
+# What a codec is tried on to tell how long a pass takes; what is measured at the least, and where time is that short
+# that not even the least number of codecs would be tried on so much.
+_TRIED_BYTES, _LEAST_BYTES, _FEW_BYTES = 4 << 20, 16 << 20, 4 << 20
 # Seconds that the base takes for a byte where it could not be tried.
 _BYTE_S = 2e-8
 # What a codec of the shortlist takes in a pass, in writes and reads of the base: it writes and reads once, or more
@@ -60,14 +61,19 @@ def fitting_share(session: Session, base: Codec, codecs: Sequence[Codec], *, lin
     total = dataset.bytes_memory
     copies = _WORKERS * memory_factor(base, dataset.kind)
     share = min(1.0, available_bytes() / 2 / max(1.0, copies * total))
+    least = float(_LEAST_BYTES)
     if total > _LARGE_BYTES and session.settings.limit_s:
         byte_s, start_s = _pace(session, base)
+        session.byte_s = byte_s
         # Each library has a process, which starts and loads while another is measured.
         libraries = len({codec.library.modules or codec.format.id for codec in codecs})
         left_s = session.limit_s(SHARES["fitted pass"]) - session.elapsed_s - libraries * start_s / 2
-        passes = left_s / max(1e-9, len(codecs) * _PASS[dataset.kind] * byte_s * total)
-        share = min(share, passes - 2 * lines)
-    share = max(share, min(1.0, _LEAST_BYTES / max(1, total)))
+        one_s = max(1e-9, _PASS[dataset.kind] * byte_s * total)
+        share = min(share, left_s / (len(codecs) * one_s) - 2 * lines)
+        # Sizes of less are far from those of the whole; but an answer of one codec would be none.
+        few_s = session.limit_s(SHARES["pass"]) - session.elapsed_s - FEWEST * start_s
+        least = min(_LEAST_BYTES, max(_FEW_BYTES, few_s / (FEWEST * one_s) * total))
+    share = max(share, min(1.0, least / max(1, total)))
     return 1.0 if share >= _WHOLE else float(f"{share:.2g}")
 
 

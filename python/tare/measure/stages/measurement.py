@@ -15,6 +15,7 @@ from tare.measure.cases import NOT_REACHED
 from tare.measure.environment import system_load
 from tare.measure.plan.subsets import refusal
 from tare.measure.sampling.case_runner import Seat
+from tare.measure.stages import FEWEST
 from tare.measure.stages.rounds import FEW, sample_rounds
 from tare.measure.stages.standings import Uses, rounds_of
 from tare.measure.stages.trials import TRIAL, Trials
@@ -43,7 +44,7 @@ _CONTROL_S = 0.5
 _KEPT_EVERY_S = 5.0
 """Seconds after which the rounds so far go into the journal."""
 # When the first answer is due, though the pass is not over: after this, and a share of the limit.
-_ANSWER_S, _ANSWER_SHARE, _FEWEST = 1.5, 0.15, 4
+_ANSWER_S, _ANSWER_SHARE, _TIMED = 1.5, 0.15, 4
 _UNLIMITED_S = 60.0
 _MEASURED = ("ok", "lossy", "unproven")
 
@@ -90,7 +91,7 @@ class Measurement:
             for codec, grain in wanted
         ]
         self._common = set(seats)
-        self._try(seats, self.part, until_s)
+        self._try(seats, self.part, until_s, fewest=FEWEST)
         self._keep()
 
     def variants(self, codecs: Sequence[Codec], until_s: float) -> None:
@@ -226,7 +227,15 @@ class Measurement:
             seat.operations += ("subset",)
         return seat
 
-    def _try(self, seats: Sequence[Seat], part: Part, until_s: float, into: list[Seat] | None = None) -> None:
+    def _try(
+        self,
+        seats: Sequence[Seat],
+        part: Part,
+        until_s: float,
+        into: list[Seat] | None = None,
+        *,
+        fewest: int = 0,
+    ) -> None:
         """Try the seats that an interrupted run has not finished; all of them join the others."""
         due = [seat for seat in seats if _rounds_kept(seat.case) < FEW]
         known = self.seats if into is None else into
@@ -238,12 +247,12 @@ class Measurement:
                 self.answer()
 
         running = [seat for seat in self.seats if seat.part is part]
-        Trials(self.session, due, part, running).run(until_s, last=True, on_done=tell)
+        Trials(self.session, due, part, running, fewest=fewest).run(until_s, last=True, on_done=tell)
 
     def _is_answer_due(self) -> bool:
         limit_s = self.session.settings.limit_s or _UNLIMITED_S
         timed = sum(bool(seat.samples) for seat in self.seats)
-        return timed >= _FEWEST and self.session.elapsed_s > _ANSWER_S + _ANSWER_SHARE * limit_s
+        return timed >= _TIMED and self.session.elapsed_s > _ANSWER_S + _ANSWER_SHARE * limit_s
 
     def _near(self, seats: Sequence[Seat]) -> set[Seat]:
         """Those that may be the best of some use, and the base with its controls."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import WorkerError
 from tare.measure.cases import NOT_REACHED
 from tare.measure.sampling.outcome import fail, lacks_descriptors
+from tare.measure.stages import GRACE, SHARES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,11 +46,20 @@ class Trials:
         seats: One seat a codec, in the order in which they are tried.
         part: The sample.
         known: Seats whose workers hold the sample already: codecs of the same library use them.
+        fewest: Codecs that are tried though their time is used, and for a while beyond the limit of the run.
     """
 
     def __init__(
-        self, session: Session, seats: Sequence[Seat], part: Part, known: Sequence[Seat] = ()
+        self,
+        session: Session,
+        seats: Sequence[Seat],
+        part: Part,
+        known: Sequence[Seat] = (),
+        *,
+        fewest: int = 0,
     ) -> None:
+        self._fewest = fewest
+        self._began_s = session.elapsed_s
         self._session = session
         self._part = part
         self._seats = list(seats)
@@ -157,14 +167,25 @@ class Trials:
             self._change.notify_all()
 
     def _due(self, seat: Seat, until_s: float, last: bool) -> bool:
-        """Whether there is time; all ratios need the base, and a user who names codecs wants those."""
+        """Whether there is time; all ratios need the base, a user who names codecs wants those, and one codec is no answer."""
         session = self._session
+        if self._fewest and self._lacks_answer(seat):
+            # Opening alone may take longer than the limit: then an answer is worth as much again.
+            return session.elapsed_s < max(session.limit_s(1.0), self._began_s) + session.limit_s(GRACE)
         wanted = seat.codec == session.base or (last and bool(session.settings.codecs))
         if wanted:
             return session.elapsed_s < session.limit_s(1.0)
         tried = [other.tried_s for other in self._seats if other.tried_s]
         usual_s = median(tried) if tried else 0.0
+        if self._fewest and 2 * len(tried) < len(self._seats):
+            until_s = max(until_s, session.limit_s(SHARES["slow pass"]))
         return session.elapsed_s < until_s and session.elapsed_s + usual_s < session.limit_s(1.0)
+
+    def _lacks_answer(self, seat: Seat) -> bool:
+        """Whether so few codecs have been timed, one call each document or whole as this one is, that one more is a must."""
+        grain = seat.case["labels"].get("grain")
+        several = [one for one in (*self._known, *self._seats) if one.case["labels"].get("grain") == grain]
+        return sum(bool(one.samples) for one in several) < self._fewest
 
     def _try(self, seat: Seat, limit_s: float) -> bool:
         """Prepare and compare, then one warm call of each operation; whether the codec lives.

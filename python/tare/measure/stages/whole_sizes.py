@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tare.datasets.documents import SPREAD
 from tare.errors import WorkerError
 from tare.measure.environment.limits import available_bytes
 from tare.measure.stages.budget import memory_factor
@@ -27,23 +28,26 @@ SHARE = 0.12
 _NEAR_SIZE = 1.3
 # To start a process and load the data, seconds beside what a byte takes.
 _START_S, _LOAD_BYTE_S = 0.4, 4e-9
+# Saving and loading documents, in writes and reads of the base.
+_SAVED = 1.5
 
 
 def can_write_whole(session: Session, share: float) -> bool:
-    """Returns whether sizes are predicted from a part while the whole is in memory.
+    """Returns whether sizes are predicted from a part while the whole, or documents from all over it, are in memory.
 
     Args:
         session: The run.
         share: The share of the data that is measured.
     """
     dataset = session.dataset
-    return share < 1 and not dataset.partial and bool(session.settings.limit_s)
+    spread = not dataset.partial or (dataset.kind == "document" and dataset.partial["rule"] == SPREAD)
+    return share < 1 and spread and bool(session.settings.limit_s)
 
 
 def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], until_s: float) -> int:
     """Writes the whole data once with the codecs that the answer may name, and keeps their sizes.
 
-    What was not written whole is corrected by a codec of the same format and library that was. A codec that fails
+    Of a file that was opened in part it is that part, and sizes are those by its share. What was not written whole is corrected by a codec of the same format and library that was. A codec that fails
     here keeps its predicted size; its row was measured.
 
     Args:
@@ -64,32 +68,36 @@ def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], u
     whole = session.part(1.0)
     worker = session.worker(whole, "python", hash_seed=1, loading=True)
     known = []
+    opened = float((session.dataset.partial or {}).get("share") or 1.0)
     try:
         left_s = max(1.0, until_s - session.elapsed_s)
         worker.request("load", deadline_s=left_s, **session.given(whole, ""))
         for seat in in_order(able, named):
             if worker.alive and session.elapsed_s + _expected_s(seat) <= until_s:
                 session.check()
-                known += [seat] if _write(worker, seat) else []
+                left_s = max(1.0, until_s - session.elapsed_s)
+                known += [seat] if _write(worker, seat, opened, left_s) else []
     except WorkerError:
         session.check()
     finally:
         session.release(worker)
-    correct(able, known)
+    correct(able, known, opened)
     return len(known)
 
 
-def correct(seats: Sequence[Seat], known: Sequence[Seat]) -> None:
+def correct(seats: Sequence[Seat], known: Sequence[Seat], opened: float = 1.0) -> None:
     """Gives codecs that were not written whole the factor by which a codec of their format and library was mistaken.
 
     Args:
         seats: Seats of one part.
         known: Those that were written whole.
+        opened: The share of the file that was opened.
     """
     for seat in seats:
         like = next((one for one in known if _writer(one) == _writer(seat)), None)
         if like is not None and "whole_bytes" not in seat.case:
-            seat.case["whole_factor"] = like.case["whole_bytes"] * like.part.share / like.case["bytes"]
+            predicted = like.case["bytes"] / (like.part.share * opened)
+            seat.case["whole_factor"] = like.case["whole_bytes"] / predicted
 
 
 def in_order(seats: Sequence[Seat], named: Sequence[str]) -> list[Seat]:
@@ -116,14 +124,14 @@ def _writer(seat: Seat) -> tuple[str, str]:
     return seat.codec.format_id, seat.codec.library_name
 
 
-def _write(worker: Worker, seat: Seat) -> bool:
-    """Writes the whole once; returns whether that gave its size."""
+def _write(worker: Worker, seat: Seat, opened: float, left_s: float) -> bool:
+    """Writes what was opened once, in the time that is left; returns whether that gave the size of the whole."""
     id = str(seat.codec)
     try:
         worker.request("prepare", codec=id, threads=seat.threads, cold=False)
         reply = worker.request(
             "run",
-            deadline_s=max(1.0, 3 * _expected_s(seat)),
+            deadline_s=left_s,
             codec=id,
             what="encode",
             samples=1,
@@ -134,14 +142,22 @@ def _write(worker: Worker, seat: Seat) -> bool:
         return False
     if not reply.get("bytes"):
         return False
-    seat.case["whole_bytes"] = int(reply["bytes"])
+    seat.case["whole_bytes"] = round(reply["bytes"] / opened)
     return True
 
 
 def _ready_s(session: Session, seat: Seat) -> float:
-    """Seconds until a process holds the whole: a table is mapped, documents are saved and loaded as their part was."""
-    mapped_s = _START_S + _LOAD_BYTE_S * session.dataset.bytes_memory
-    return mapped_s if seat.part.kind == "table" else max(mapped_s, 2 * session.start_s / seat.part.share)
+    """Seconds until a process holds the whole: a table is mapped; documents are saved and loaded as their part was.
+
+    Where the base was timed to see what fits, its writing and reading tells what that takes.
+    """
+    total = session.dataset.bytes_memory
+    mapped_s = _START_S + _LOAD_BYTE_S * total
+    if seat.part.kind == "table":
+        return mapped_s
+    if session.byte_s:
+        return max(mapped_s, _START_S + _SAVED * session.byte_s * total)
+    return max(mapped_s, 2 * session.start_s / seat.part.share)
 
 
 def _expected_s(seat: Seat) -> float:

@@ -88,6 +88,12 @@ class Choice:
         """Codecs that would qualify as far as is known, and were not measured at all."""
         return [codec for codec, names, _ in self.excluded if names[0] == "measured"]
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether only one codec was measured, of several that would qualify: then nothing can be recommended."""
+        screened = any(names[0] == "screened" for _, names, _ in self.excluded)
+        return len(self.several) == 1 and bool(self.unmeasured) and not screened
+
     def runs_code(self, codec: str) -> bool:
         """Whether reading the codec's format runs code that the bytes name."""
         return bool(self.flags.get(codec, {}).get("executes_code"))
@@ -136,7 +142,7 @@ def choose(
     elif grain == "each" and not math.isclose(full, 1.0):
         notes.append(f"messages were timed on {text.percent(1 / full)} of the lines, in contiguous blocks")
     if grain == "each":
-        choice.messages = int(((record.get("dataset") or {}).get("shape") or {}).get("items") or 0)
+        choice.messages = _messages(record.get("dataset") or {})
     per_byte = copying(record, analysis)
     names = list(record.get("codecs") or {})
     names += [codec for codec, _ in mains if codec not in names]
@@ -184,6 +190,16 @@ def choose(
             choice.several.append(one)
     notes += short_of_time(choice)
     return choice
+
+
+def _messages(dataset: Mapping[str, Any]) -> int:
+    """How many messages the whole file holds: an estimate where part of it was opened.
+
+    >>> _messages({"shape": {"items": 30}}), _messages({"shape": {"items": 30}, "partial": {"rows_total": 101}})
+    (30, 101)
+    """
+    total = (dataset.get("partial") or {}).get("rows_total")
+    return int(total or (dataset.get("shape") or {}).get("items") or 0)
 
 
 def _one_way(weighed: Mapping[tuple[str, str], Mapping[str, Any]], use: Profile, notes: list[str]) -> Profile:

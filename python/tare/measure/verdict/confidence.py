@@ -11,7 +11,7 @@ from tare.codec.shortlist import is_listed
 from tare.codec.titles import title_of
 from tare.measure.analysis.figures import Analysis, Figure
 from tare.measure.analysis.ranked_cases import TOTAL
-from tare.measure.analysis.statistics import Array
+from tare.measure.analysis.statistics import Array, quantiles
 from tare.measure.verdict import text
 from tare.measure.verdict.choice import Choice
 from tare.measure.verdict.cost_model import Costed, timed_share
@@ -34,6 +34,8 @@ BUSY = 0.10
 SLOW_LINK = 50e6
 # Below so many samples nothing is known of their spread.
 FEW_SAMPLES = 3
+# An answer that rests on no more codecs says so.
+FEW = 3
 
 
 @dataclass(frozen=True)
@@ -88,15 +90,16 @@ def confidence_of(best: Costed, choice: Choice, costs: Costs, analysis: Analysis
         for one in choice.several
         if one is not best and _is_disturbed(analysis.figures[one.key].get(TOTAL))
     )
+    cold = _cold_rivals(best, choice, costs)
     if missing or alone:
         level = CANNOT_TELL
-    elif near_best >= SURE and apart and not disturbed:
+    elif near_best >= SURE and apart and not disturbed and not cold:
         level = CLEAR
     elif likely >= LIKELY and (ratio is None or floor < NEAR - 1 or ratio >= 1 + floor):
         level = CLOSE
     else:
         level = CANNOT_TELL
-    why = () if level == CLEAR else _missing(choice, floor, missing, disturbed=disturbed)
+    why = () if level == CLEAR else _missing(choice, floor, missing, disturbed=disturbed, cold=cold)
     if level == CANNOT_TELL and not why:
         why = _spread(best, choice, analysis)
     noise = floor if floor > BUSY else 0.0
@@ -142,15 +145,30 @@ def _undisturbed(figure: Figure | None) -> float:
     return min(1.0, (figure.cpu_ns + (figure.blocked_ns or 0.0)) / figure.wall_ns)
 
 
-def _missing(choice: Choice, floor: float, missing: Sequence[str], *, disturbed: bool) -> tuple[str, ...]:
+def _cold_rivals(best: Costed, choice: Choice, costs: Costs) -> list[str]:
+    """Returns the codecs that were called only once and may be as good as the best when they are called again; the best itself too."""
+    reach = WORTH * costs[best.codec][0]
+    return [
+        one.codec
+        for one in choice.several
+        if one.cold and (one is best or float(quantiles(costs[one.codec][1])[0]) < reach)
+    ]
+
+
+def _missing(
+    choice: Choice, floor: float, missing: Sequence[str], *, disturbed: bool, cold: Sequence[str]
+) -> tuple[str, ...]:
     """Returns what the run was short of, one clause each: time, or a quiet machine."""
     found = []
     if missing:
+        few = f"it rests on {len(choice.several)} codecs: " if len(choice.several) <= FEW else ""
         found.append(
-            f"there was no time left for {text.listed([title_of(codec) for codec in missing])} (--time gives more)"
+            f"{few}there was no time left for {text.listed([title_of(codec) for codec in missing])} (--time gives more)"
         )
     elif len(choice.several) == 1 and choice.waiting:
         found.append(f"{len(choice.waiting)} other codecs were not measured")
+    if cold:
+        found.append(f"first calls alone were timed of {text.listed([title_of(codec) for codec in cold])}")
     if floor > BUSY:
         found.append(
             f"the machine was busy: the same codec, measured twice, differed by {text.percent(floor)}"

@@ -164,6 +164,7 @@ class Costed:
         read_draws: Draws of the same.
         subset_s: Time to read the part; None if it was not measured.
         subset_draws: Draws of the same.
+        cold: Whether writing or reading was timed by its first call alone.
     """
 
     codec: str
@@ -175,6 +176,7 @@ class Costed:
     read_draws: Array
     subset_s: float | None = None
     subset_draws: Array = field(default_factory=lambda: np.zeros(1))
+    cold: bool = False
 
     def divided(self, number: int) -> Costed:
         """The mean of so many messages, where its own figures are of all of them."""

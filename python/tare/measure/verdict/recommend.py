@@ -70,7 +70,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
     use = _profile(profile or default_profile(record), link, gb_seconds, weights)
     evidence = evidence or gather(record)
     choice = choose(evidence, use, conditions(use.conditions, must), allow_loss)
-    if not choice.several:
+    if not choice.several or choice.is_alone:
         return _nothing(record, choice, [condition.name for condition in conditions((), must)])
     return _verdict(record, choice, evidence.analysis)
 
@@ -195,7 +195,7 @@ def _excluded(choice: Choice) -> list[dict[str, str]]:
 
 
 def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> dict[str, Any]:
-    """No codec qualifies: say which condition removed whom, and what to give up."""
+    """No codec qualifies, or one alone was measured: say which condition removed whom, and what to give up."""
     sentence, reasons = text.nothing(
         choice.profile.name,
         choice.excluded,
@@ -203,6 +203,8 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         must=must,
         provisional=bool(choice.unreached),
     )
+    if choice.is_alone:
+        sentence, reasons = text.alone(figures.figures_of(choice.several[0], choice), len(choice.unmeasured))
     if record.get("interrupted") and not any(case.get("launches") for case in record.get("cases", ())):
         sentence, reasons = "Nothing was measured before the run was stopped.", []
     absent = (

@@ -28,6 +28,7 @@ __all__ = [
     "READING_ALONE",
     "WRITING_ALONE",
     "against",
+    "alone",
     "amount",
     "beside",
     "came_back",
@@ -504,6 +505,25 @@ def nothing(
         parts.append(f"{len(broken)} failed: {broken[0].rstrip('.')}")
     relax = [_without(name, codecs, own, must) for name, codecs in alone.items()]
     return f"{lead}{'; '.join(parts)}.", relax
+
+
+def alone(own: Mapping[str, Any], others: int) -> tuple[str, list[str]]:
+    """The sentence when one codec alone was measured, of several that would qualify, and what to do.
+
+    Args:
+        own: ``codec, bytes, write_s, read_s`` of the one.
+        others: How many others would qualify as far as is known.
+
+    >>> alone({"codec": "json:orjson", "bytes": 5e6, "write_s": 0.02, "read_s": 0.05}, 11)[0]
+    'No answer yet: the time was over when one codec was measured, JSON (orjson) (5.0 MB, write 20 ms, read 50 ms), and 11 others were not.'
+    """
+    figures = ", ".join([amount(own["bytes"]), *spent(own)])
+    were = f"{others} others were" if others > 1 else "another was"
+    one = f"{title_of(own['codec'])} ({figures})"
+    return (
+        f"No answer yet: the time was over when one codec was measured, {one}, and {were} not.",
+        ["--time gives more"],
+    )
 
 
 def _without(name: str, codecs: Sequence[str], own: Collection[str], must: Collection[str]) -> str:
