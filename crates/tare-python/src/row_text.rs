@@ -73,6 +73,7 @@ impl TextBytes {
 
     #[allow(
         unsafe_code,
+        clippy::needless_pass_by_value,
         reason = "the buffer protocol is a struct that is filled in place"
     )]
     unsafe fn __getbuffer__(
