@@ -24,7 +24,7 @@ const BLOCK_BYTES: usize = 2 << 20;
 ///
 /// # Example
 /// ```
-/// use arrow_schema::DataType;
+/// use arrow_array::Array;
 /// use tare::ndjson::Finder;
 ///
 /// let mut finder = Finder::new();
