@@ -35,7 +35,7 @@ def fuzz(data: bytes) -> None:
 
 
 def attempted(work: Callable[[], Any]) -> Any:
-    """What work gives; None where Tare refuses it."""
+    """Return what work returns, or None where Tare refuses it."""
     try:
         return work()
     except UsageError:

@@ -1,4 +1,4 @@
-"""What is tried on one table or document: read, convert, back, and beside what another library reads."""
+"""Checks of one table or document: read it, convert it there and back, and compare with what another library reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KIND_OF = {"feather": "arrow", "parquet": "parquet", "ndjson": "ndjson", "csv":
 
 @dataclass
 class Findings:
-    """What was found of one file.
+    """The findings of one file.
 
     Attributes:
         refused: Steps that Tare refused, with its words.

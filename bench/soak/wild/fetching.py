@@ -113,5 +113,5 @@ def _run(*command: str, given: bytes = b"") -> None:
 
 
 def _alone() -> dict[str, str]:
-    """Return an environment in which git asks nobody, and fetches nothing by itself."""
+    """Return an environment in which git never prompts, and fetches no missing objects on demand."""
     return {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}

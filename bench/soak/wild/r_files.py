@@ -1,4 +1,4 @@
-"""What is tried on one file of R; R itself compares the results (`compare.R`)."""
+"""Checks of one file of R, whose results R itself compares (`compare.R`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reads files without Tare: another library than the one by which Tare reads them."""
+"""Readers of files by other libraries than those by which Tare reads them."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _cells(path: Path) -> Cells:
     delimiter = _delimiter(decoded, path)
     csv.field_size_limit(1 << 30)
     rows = list(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter))
-    # An empty line is no row, but where a row has one cell.
+    # Empty lines are skipped, except where rows have one cell.
     one = bool(rows) and len(rows[0]) == 1
     return Cells([row or [""] for row in rows if row or one])
 

@@ -67,7 +67,7 @@ class Span:
 
 
 class _Unknown:
-    """What Python has no value for, e.g. a record with two fields of one name: it is not compared."""
+    """A value that Python cannot hold, e.g. a record with two fields of one name: it is not compared."""
 
     def __repr__(self) -> str:
         return "no value of Python"

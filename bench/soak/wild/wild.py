@@ -6,7 +6,7 @@ reader makes of it, R for files of R, in a child process with a limit of time an
 - ``same``: nothing was lost;
 - ``told``: something was lost, noted or refused, in Tare's own words, and the rest is the same;
 - ``refused``: it was not read, in Tare's own words;
-- ``wrong``: a difference that nobody told, an error of a library, a crash, a hang, or too much memory.
+- ``wrong``: a difference that was not reported, an error of a library, a crash, a hang, or too much memory.
 
 Exits with 0 if nothing is wrong but what `findings.toml` lists, 1 otherwise, 3 if files cannot be had. A report is
 written to ``report.jsonl`` in the folder of the cache.
