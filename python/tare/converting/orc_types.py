@@ -40,9 +40,7 @@ def with_types_of_orc(table: pa.Table) -> pa.Table:
         except pa.ArrowInvalid:  # integers beyond 63 bits
             wanted = _type_of_orc(field.type, pa.decimal128(20, 0))
             column = column.cast(wanted)
-        except (
-            pa.ArrowNotImplementedError
-        ):  # run-end encoded values within lists or structs: the writer refuses them
+        except pa.ArrowNotImplementedError:  # run ends within lists or structs: the writer refuses them
             continue
         table = table.set_column(at, field.with_type(wanted), column)
     return table
