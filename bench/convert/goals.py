@@ -54,7 +54,7 @@ def peers(name: str, source: str, target: str) -> tuple[str, ...]:
 
 
 def _keeps(side: str, name: str, source: str, target: str) -> bool:
-    """Returns whether what a library writes holds the values: in texts, dates and times may have another form."""
+    """Returns whether what a library writes holds the values; dates and times of a text may stay text."""
     from pyarrow import parquet, types
 
     from tare import kinds, read
@@ -63,7 +63,7 @@ def _keeps(side: str, name: str, source: str, target: str) -> bool:
     kept = [
         field.name
         for field in parquet.read_schema(data.path(name, "parquet"))
-        if target not in TEXTS or not types.is_temporal(field.type)
+        if not {source, target} & set(TEXTS) or not types.is_temporal(field.type)
     ]
     with tempfile.TemporaryDirectory() as folder:
         tables = []

@@ -102,7 +102,9 @@ def _pyarrow() -> Callable[[str, str], object]:
         ending = _ending(path)
         if ending in ("csv", "tsv"):
             return csv.read_csv(
-                path, parse_options=csv.ParseOptions(delimiter="\t" if ending == "tsv" else ",")
+                path,
+                parse_options=csv.ParseOptions(delimiter="\t" if ending == "tsv" else ","),
+                convert_options=csv.ConvertOptions(strings_can_be_null=True, null_values=[""]),
             )
         readers = {
             "ndjson": json.read_json,
