@@ -1,4 +1,4 @@
-"""Run one benchmark: `python bench/run.py NAME [--quick] [GOAL...]`.
+"""Run one benchmark: `python bench/run.py NAME [--quick] [GOAL...]`; GOAL is a name or a pattern.
 
 Definitions are data (``bench/definitions/NAME.toml``); what a goal measures is the
 function of its name in the definition's module, or the ``function`` that it names, called
@@ -46,11 +46,16 @@ def main(argv: list[str]) -> int:
     quick = "--quick" in argv
     if quick:
         module.quick()
+    goals = list(expanded(definition["goal"]))
     wanted = [word for word in argv[1:] if word != "--quick"]
+    for word in wanted:
+        if not any(named(goal, word) for goal in goals):
+            print(f"no goal {word!r} in {path.name}", file=sys.stderr)
+            return 2
     rows = []
     print("name | ours | peer | ratio | goal | ok/SHORT")
-    for goal in expanded(definition["goal"]):
-        if wanted and not any(fnmatch(goal["name"], word) for word in wanted):
+    for goal in goals:
+        if wanted and not any(named(goal, word) for word in wanted):
             continue
         rows.append(one(module, goal))
         row = rows[-1]
@@ -68,6 +73,11 @@ def main(argv: list[str]) -> int:
     return 0 if all(row["verdict"] == "ok" for row in rows) else 1
 
 
+def named(goal: dict[str, Any], word: str) -> bool:
+    """Return whether a word names a goal: its name, a pattern of it, or what the goals of several inputs have in common."""
+    return fnmatch(goal["name"], word) or goal.get("of") == word
+
+
 def expanded(goals: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """A goal for each input of those that name several."""
     for goal in goals:
@@ -78,6 +88,7 @@ def expanded(goals: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             one = {key: value for key, value in goal.items() if key != "each"}
             yield one | {
                 "name": f"{goal['name']}-{input}",
+                "of": goal["name"],
                 "function": goal.get("function", goal["name"]),
                 "with": goal.get("with", {}) | {"input": input},
             }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +19,7 @@ NAMES = sorted(path.stem for path in (BENCH / "definitions").glob("*.toml"))
 @pytest.mark.parametrize("name", NAMES)
 def test_every_goal_has_its_function(name: str) -> None:
     """Also one that stands for several, by input; the function takes what the goal gives it."""
-    spec = importlib.util.spec_from_file_location("bench_run", BENCH / "run.py")
-    assert spec is not None
-    assert spec.loader is not None
-    run = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(run)
+    run = _run()
     definition = tomllib.loads((BENCH / "definitions" / f"{name}.toml").read_text(encoding="utf-8"))
     tree = ast.parse((BENCH / f"{definition['module'].replace('.', '/')}.py").read_text(encoding="utf-8"))
     known = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
@@ -37,6 +36,33 @@ def test_every_goal_has_its_function(name: str) -> None:
         assert function is not None, goal["name"]
         takes = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
         assert set(goal.get("with", {})) <= takes, goal["name"]
+
+
+def test_goals_are_named_alone_together_or_by_a_pattern() -> None:
+    """The name before the inputs stands for all of them."""
+    run = _run()
+    goals = list(run.expanded([{"name": "to-csv", "each": ["a", "b"]}, {"name": "to-csv-c"}]))
+    assert [run.named(goal, "to-csv") for goal in goals] == [True, True, False]
+    assert [run.named(goal, "to-csv-b") for goal in goals] == [False, True, False]
+    assert [run.named(goal, "*-c") for goal in goals] == [False, False, True]
+
+
+def test_an_unknown_goal_is_an_error_of_usage() -> None:
+    """Nothing is measured, so that a slip does not look like a goal that was reached."""
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "run.py"), "convert", "to-csw"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no goal 'to-csw' in convert.toml" in done.stderr
+
+
+def _run() -> Any:
+    spec = importlib.util.spec_from_file_location("bench_run", BENCH / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    run = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(run)
+    return run
 
 
 def test_no_folder_has_more_modules_than_one_can_see() -> None:
