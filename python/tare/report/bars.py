@@ -87,12 +87,12 @@ def lines_of(
         return []
     figure = max(text.width_of(label) for row in labels for label in row)
     name = max(text.width_of(row.name) for row in rows)
-    stacked = name > width - 2 - len(heads) * (_GAP + _NARROW + 1 + figure)
-    indent = 2 + (_BELOW if stacked else name)
-    gap = _GAP if not stacked else 1
+    head = max(map(text.width_of, heads))
+    stacked = name > width - 2 - len(heads) * (_GAP + max(_NARROW + 1 + figure, head))
+    indent, gap = 2 + (_BELOW if stacked else name), _GAP - stacked
     long = max(4, min(_WIDE, (width - indent + gap * stacked) // len(heads) - gap - figure - 1))
     scales = [longest((row.values[i] for row in rows), rows[0].values[i]) for i in range(len(heads))]
-    column = max(long + 1 + figure, *map(text.width_of, heads)) if stacked else long + 1 + figure
+    column = max(long + 1 + figure, head)
     lines: list[Line] = [_head(heads, indent, column, gap * (not stacked), gap)]
     left = width - indent - len(heads) * (gap + column) - 2
     below: list[Line] = []
