@@ -363,7 +363,7 @@ class Session:
         """
         if share >= 1:
             return part
-        label = f"{part.share * share:.2g}"
+        label = f"{part.share * share:.4g}"  # sizes are scaled by it
         piece = self.dataset.subset(part.share, seed=self.settings.seed).subset(
             share, seed=self.settings.seed
         )

@@ -123,9 +123,9 @@ def lines_of(
 
 def _head(heads: Sequence[str], indent: int, column: int, before: int, between: int) -> Line:
     """What the columns are of, above them."""
-    line: Line = [(" " * (indent + before), "")]
+    line: Line = [(" " * indent, "")]
     for place, head in enumerate(heads):
-        line.append((" " * (between * bool(place)) + pad(cut(head, column), column), "dim"))
+        line.append((" " * (between if place else before) + pad(cut(head, column), column), "dim"))
     return line
 
 
