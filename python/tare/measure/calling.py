@@ -82,7 +82,8 @@ class Measure(ModuleType):
         """Measures every codec that can hold the data and recommends one: `tare measure` from Python.
 
         Args:
-            data: A path, a built-in name, a table of pandas, polars or Arrow, a document, or a Dataset.
+            data: A path, a folder or a pattern of files that are one dataset, a built-in name, a table of pandas,
+                polars or Arrow, a document, or a Dataset.
             use: What the data is used for, as ``--for``; by default chosen by the kind of the data.
             time: Time limit: seconds, or a text such as ``20s`` or ``5m``; 0 for none. By default 10 s up to 50 MB,
                 30 s up to 500 MB, else 60 s; three times that with ``all=True``.
@@ -127,10 +128,10 @@ class Measure(ModuleType):
         if format or encoding:
             from tare.dataset import open_dataset
             from tare.measure.environment.limits import with_limits
-            from tare.measure.one_file import refuse_many
+            from tare.measure.inputs import gathered
             from tare.measure.settings import Settings
 
-            refuse_many(data)
+            data = gathered(data)
             bound = with_limits(Settings(time_s=given["time_s"], max_bytes=given["max_bytes"]), data)
             data = open_dataset(
                 data, format=format, encoding=encoding, max_bytes=bound.max_bytes, enough_bytes=bound.enough_bytes,

@@ -52,10 +52,10 @@ def estimate(
         return
     from tare.dataset import open_dataset
     from tare.measure.environment.limits import with_limits
-    from tare.measure.one_file import refuse_many
+    from tare.measure.inputs import gathered
     from tare.measure.plan.availability import not_on, tried, usual_medium
 
-    refuse_many(data)
+    data = gathered(data)
     settings = with_limits(settings, data)
     dataset = open_dataset(
         data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes, enough_bytes=settings.enough_bytes

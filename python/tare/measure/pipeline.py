@@ -17,7 +17,7 @@ from tare.codec.shortlist import beside
 from tare.errors import UsageError
 from tare.measure.cases import NOT_REACHED, ONE_END
 from tare.measure.records.codec_entry import describe
-from tare.measure.stages import END_S, END_SHARE, SHARES
+from tare.measure.stages import END_S, SHARES
 from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.measurement import Measurement, column_read, lines_share
@@ -25,8 +25,7 @@ from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
 from tare.measure.stages.standings import least_ns
 from tare.measure.stages.weigh import Contender
-from tare.measure.stages.whole_sizes import SHARE as WHOLE_SHARE
-from tare.measure.stages.whole_sizes import can_write_whole, write_whole
+from tare.measure.stages.whole_sizes import can_write_whole, reserved, write_whole
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -89,9 +88,6 @@ def measure_local(
     streams: bool,
 ) -> None:
     """Measures on media with one end: a pass of what people use, the first answer, the others, rounds."""
-    until_s = session.limit_s(SHARES["streams"]) if streams else last_s(session)
-    writes_whole = can_write_whole(session, races[0].part.share)
-    end_s = until_s - WHOLE_SHARE * session.limit_s(1.0) if writes_whole else until_s
     grains = grains_of(session)
     for race in races:
         race.first_pass(
@@ -102,6 +98,9 @@ def measure_local(
     )
     session.wait_for_hash()
     races[0].answer()
+    until_s = session.limit_s(SHARES["streams"]) if streams else session.end_s
+    writes_whole = can_write_whole(session, races[0].part.share)
+    end_s = until_s - session.limit_s(reserved(races[0].part.share)) if writes_whole else until_s
     for number, race in enumerate(races):
         left_s = (end_s - session.elapsed_s) / (len(races) - number)
         ends_s = session.elapsed_s + left_s
@@ -121,7 +120,7 @@ def measure_local(
     if writes_whole:
         write_whole(session, races[0].seats, _named(session), until_s)
         races[0].rounds(until_s)  # in what writing did not take
-    if session.elapsed_s < last_s(session) - END_S:
+    if session.elapsed_s < session.end_s - END_S:
         session.verdict("rounds", "measured")
 
 
@@ -131,11 +130,6 @@ def _named(session: Session) -> list[str]:
 
     verdict = recommend(session.record, profile=session.settings.profile)
     return [one["codec"] for name in ("chosen", "smallest", "fastest") if (one := verdict[name])]
-
-
-def last_s(session: Session) -> float:
-    """Returns when the last sample ends, in elapsed seconds of the run: figures and reports take time too."""
-    return session.limit_s(1 - END_SHARE) - END_S
 
 
 def measure_streams(
@@ -149,7 +143,7 @@ def measure_streams(
     if not session.settings.codecs:
         chosen = keep_base(chosen, base, _STREAMED)
     race.finish()
-    ends_s = last_s(session)
+    ends_s = session.end_s
     for index, medium in enumerate(media):
         contenders = contenders_on(session, medium, chosen, part)
         until_s = session.elapsed_s + (ends_s - session.elapsed_s) / (len(media) - index)
@@ -166,7 +160,7 @@ def measure_rest(session: Session, races: Sequence[Measurement], part: Part) -> 
     probed = [
         seat.codec for seat in sorted(seats, key=lambda one: one.distance) if seat.case["status"] in _PROBED
     ]
-    measure_fidelity(session, probed, last_s(session) + END_S / 4, seats)
+    measure_fidelity(session, probed, session.end_s + END_S / 4, seats)
     if not session.settings.deep:
         return
     contenders = [

@@ -24,7 +24,7 @@ from tare.measure.analysis.ranked_cases import shown_cases
 from tare.measure.cases import CONN, FACTORS
 from tare.measure.environment.file_rate import measure_file_rate
 from tare.measure.environment.limits import with_limits
-from tare.measure.one_file import refuse_many
+from tare.measure.inputs import gathered
 from tare.measure.pipeline import measure_stages
 from tare.measure.session import Control, Event, Session, Stopped, Wiring
 from tare.measure.settings import Settings
@@ -55,12 +55,14 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     command: str = "",
     allow_pickle: bool = False,
     shared: str | Path | None = None,
+    waited_s: float = 0.0,
     **options: Any,
 ) -> Result:
     """Weigh every codec that can hold the data, on this machine.
 
     Args:
-        data: A path, a built-in name, an object, or an opened Dataset.
+        data: A path, a folder or a pattern of files that are one dataset, a built-in name, an object, or an opened
+            Dataset.
         settings: What to do; single fields can be given as keyword arguments instead
             (``time_s=10``, ``codecs=("json:orjson",)``, ``media=("memory", "file")``, ...).
         plan: A Plan to run instead of the default stages.
@@ -71,6 +73,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         command: The command line, for the record.
         allow_pickle: Whether ``data`` may be a pickle file, which runs code when read.
         shared: Folder of the data sets that named plans use; None if there is none.
+        waited_s: Seconds that the user has waited already, e.g. for the program to start; part of the time limit.
         **options: Fields of Settings.
 
     Returns:
@@ -87,7 +90,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         >>> sorted(case["status"] for case in result.cases if case["stage"] == "weigh")[0]
         'ok'
     """
-    from tare.dataset import open_dataset
+    from tare.dataset import FileSet, open_dataset
     from tare.measure.result import Result
 
     settings = without_media(replace(settings or Settings(), **options))
@@ -97,17 +100,15 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         from tare.measure.plan_pipeline import run_plan
 
         return run_plan(plan, data, settings, wiring)
-    began_s = time.monotonic()
+    began_s = time.monotonic() - waited_s
     before = None if resume is None else Result.load(resume).record
     if before is not None and settings.max_bytes is None:
         # Free memory is another now, and of other data nothing could be used again.
         asked = before.get("settings") or {}
         settings = replace(settings, max_bytes=asked.get("max_bytes"), enough_bytes=asked.get("enough_bytes"))
-    if not isinstance(data, str | bytes | os.PathLike) and not hasattr(data, "read"):
-        data, given = open_dataset(data), data
-    else:
-        given = data
-        refuse_many(data)
+    given = data = gathered(data)
+    if not isinstance(data, str | bytes | os.PathLike | FileSet) and not hasattr(data, "read"):
+        data = open_dataset(data)
     settings = with_limits(settings, data)
     dataset = open_dataset(
         data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes, enough_bytes=settings.enough_bytes
@@ -232,7 +233,9 @@ def kind_given(data: Any, dataset: Dataset) -> str:
     >>> kind_given("synthpop:10", open_dataset("synthpop:10"))
     'own'
     """
-    named = isinstance(data, str | bytes | os.PathLike) or hasattr(data, "read")
+    from tare.dataset import FileSet
+
+    named = isinstance(data, str | bytes | os.PathLike | FileSet) or hasattr(data, "read")
     # Of an opened Dataset only these kinds tell that an object was given: tables from files are Arrow too.
     sure = ("pandas", "polars") if data is dataset else ("arrow", "pandas", "polars")
     return dataset.source_kind if not named and dataset.source_kind in sure else "own"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure.environment import system_load, tempdirs
+from tare.measure.stages import END_S, END_SHARE
 from tare.measure.worker_client.languages import command_of
 from tare.measure.worker_client.load_check import changed_types, handed
 from tare.measure.worker_client.network import Reach
@@ -54,6 +55,8 @@ _KIND_FACTOR = {
 }
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
+# Verdicts that the end of a run takes as long as: one is derived, and it is saved and shown.
+_ENDINGS = 3.0
 
 
 class Stopped(Exception):
@@ -216,6 +219,7 @@ class Session:
         self.clock_faults: dict[str, str] = {}
         self.starts_s: list[float] = []
         self.byte_s = 0.0
+        self.verdict_s = 0.0
         self.hashing: threading.Thread | None = None
         self.reach = Reach(settings, record.setdefault("noise", {}))
         self.sample_ns = 0
@@ -263,6 +267,15 @@ class Session:
         return self.settings.limit_s * share if self.settings.limit_s else float("inf")
 
     @property
+    def end_s(self) -> float:
+        """The moment (in elapsed seconds) when the last sample ends: figures, record and report take time too.
+
+        What they will take, the last verdict tells: on a busy machine each takes several times as long.
+        """
+        ending_s = max(END_S, _ENDINGS * self.verdict_s)
+        return self.limit_s(1 - END_SHARE) - ending_s
+
+    @property
     def start_s(self) -> float:
         """What starting a worker takes here and now, in seconds; 0 if none was timed."""
         return median(self.starts_s) if self.starts_s else 0.0
@@ -285,8 +298,10 @@ class Session:
         """Derive what can be said from the samples so far, and tell the display."""
         from tare.measure.derive import derive
 
+        began_s = self.elapsed_s
         self.record["derived"] = derive(self.record)
         self.tell(stage, 0, 0, text, verdict=True)
+        self.verdict_s = self.elapsed_s - began_s
 
     def tell(self, stage: str, done: int, total: int, text: str = "", *, verdict: bool = False) -> None:
         """Send an Event to the display; never called during a sample."""
@@ -348,7 +363,7 @@ class Session:
         """
         if share >= 1:
             return part
-        label = f"{part.share * share:.2g}"
+        label = f"{part.share * share:.4g}"  # sizes are scaled by it
         piece = self.dataset.subset(part.share, seed=self.settings.seed).subset(
             share, seed=self.settings.seed
         )

@@ -76,18 +76,39 @@ def parts_of(found: Digest) -> list[str]:
             or _columns(found)
             or (len(columns) if isinstance(columns, list) else 0)
         )
-        parts.append(f"{text.count(rows)} row{'s' * (rows != 1)} \xd7 {text.count(n)} column{'s' * (n != 1)}")
+        total = _of_all(found, rows)
+        parts.append(f"{total} row{'s' * (total != '1')} \xd7 {text.count(n)} column{'s' * (n != 1)}")
     elif data.get("kind"):
         several = count is not None and count > 1
-        parts.append(f"{text.count(count)} items" if several else f"one {text.visible(data['kind'], 20)}")
+        parts.append(f"{_of_all(found, count)} items" if several else f"one {text.visible(data['kind'], 20)}")
     format = text.visible(verdict_text.source_name(mapping(found.verdict.get("source"))), 20)
     size = number(data.get("bytes_disk"))
     if size is not None:
-        parts.append(f"{verdict_text.amount(size)}{f' as {format}' if format else ''}")
+        files = f"{text.count(found.files)} file{'s' * (found.files != 1)}, " if found.files else ""
+        parts.append(f"{files}{verdict_text.amount(size)}{f' as {format}' if format else ''}")
     elif number(data.get("bytes_memory")):
         parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
     parts += [_measured(found), f"for {text.visible(found.profile, 20)}{_over(found)}"]
     return [part for part in parts if part]
+
+
+def _of_all(found: Digest, count: float | None) -> str:
+    """A count of rows or items; of a file that was opened in part also how many it has."""
+    part = mapping(found.dataset.get("partial"))
+    total = number(part.get("rows_total"))
+    if count is None or total is None or total <= count:
+        return text.count(count)
+    about = "about " * bool(part.get("estimated"))
+    return f"{text.count(count)} of {about}{text.count(_rounded(total) if about else total)}"
+
+
+def _rounded(total: float) -> float:
+    """An estimate with three digits.
+
+    >>> _rounded(1234567.0), _rounded(87.0)
+    (1230000.0, 87.0)
+    """
+    return float(f"{total:.3g}")
 
 
 def _over(found: Digest) -> str:

@@ -1,4 +1,4 @@
-"""Bars of two figures beside names: the codecs that were measured, best first."""
+"""Bars of two figures beside names, or below them where there is no room: the codecs that were measured, best first."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tare.report import text
-from tare.report.layout import Line, cut, middle, pad, wrap
+from tare.report.layout import Line, cut, pad, wrap
 
 __all__ = ["BROKEN", "Bar", "bar", "lines_of", "longest"]
 
-# Columns of a bar, at least and at most; of a name there are as many as it has, and on a narrow terminal these.
+# Columns of a bar, at least and at most. Where names leave less than that, each has a line of its own.
 _NARROW, _WIDE = 8, 24
-_NAME = 30
 _GAP = 3
+# How far bars below names are indented, beyond these.
+_BELOW = 2
 # A bar more than so many times as long as that of the best quarter is cut, so that those of the best can be told
 # apart; the scale is then at least so many times the best quarter's.
 _FAR, _ROOM = 10, 3
@@ -79,41 +80,53 @@ def lines_of(
     Args:
         heads: What each column of figures is of, with its unit.
         rows: The codecs.
-        width: Columns available.
+        width: Columns available. Where these are too few for names and bars side by side, bars stand below names.
         labels: The figures as text, for each row one a column.
     """
     if not rows:
         return []
     figure = max(text.width_of(label) for row in labels for label in row)
-    widest = max(text.width_of(row.name) for row in rows)
-    # Names are whole where the bars have room beside them.
-    most = width - 2 - len(heads) * (_GAP + _NARROW + 1 + figure)
-    name = widest if widest <= max(most, _NAME) else min(widest, max(most, 20))
-    long = max(4, min(_WIDE, (width - 2 - name) // len(heads) - _GAP - figure - 1))
+    name = max(text.width_of(row.name) for row in rows)
+    head = max(map(text.width_of, heads))
+    stacked = name > width - 2 - len(heads) * (_GAP + max(_NARROW + 1 + figure, head))
+    indent, gap = 2 + (_BELOW if stacked else name), _GAP - stacked
+    long = max(4, min(_WIDE, (width - indent + gap * stacked) // len(heads) - gap - figure - 1))
     scales = [longest((row.values[i] for row in rows), rows[0].values[i]) for i in range(len(heads))]
-    column = long + 1 + figure
-    lines: list[Line] = [
-        [("  " + " " * name, ""), *((" " * _GAP + pad(cut(head, column), column), "dim") for head in heads)]
-    ]
-    left = width - 2 - name - len(heads) * (_GAP + column) - 2
+    column = max(long + 1 + figure, head)
+    lines: list[Line] = [_head(heads, indent, column, gap * (not stacked), gap)]
+    left = width - indent - len(heads) * (gap + column) - 2
     below: list[Line] = []
     for row, told in zip(rows, labels, strict=True):
-        line: Line = [("  ", ""), (pad(middle(row.name, name), name), row.style)]
+        line: Line = [(" " * indent if stacked else "  ", "")]
+        if not stacked:
+            line.append((pad(row.name, name), row.style))
         for i, (value, label, scale) in enumerate(zip(row.values, told, scales, strict=True)):
             drawn = _drawn(value, scale, long, cuts=any((one.values[i] or 0.0) > scale for one in rows))
             line += [
-                (" " * _GAP, ""),
+                (" " * (gap if i or not stacked else 0), ""),
                 (drawn, "cyan" if not row.mark else "dim"),
                 (pad(f" {label}", column - text.width_of(drawn)), ""),
             ]
-        if row.mark and left >= text.width_of(row.mark):
+        if stacked:
+            lines += wrap(row.name, width, "  ", row.style)
+        lines.append(line)
+        if row.mark and not stacked and left >= text.width_of(row.mark):
             line.append((f"  {row.mark}", "red"))
+        elif row.mark and stacked:
+            lines += wrap(row.mark, width, " " * indent, "red")
         elif row.mark:
             below += wrap(f"{row.name} {row.mark}", width, "  ", "red")
-        lines.append(line)
     if any((row.values[i] or 0.0) > scale for i, scale in enumerate(scales) for row in rows):
         below += wrap(f"a bar that ends in {BROKEN} is longer than the scale", width, "  ", "dim")
     return lines + below
+
+
+def _head(heads: Sequence[str], indent: int, column: int, before: int, between: int) -> Line:
+    """What the columns are of, above them."""
+    line: Line = [(" " * indent, "")]
+    for place, head in enumerate(heads):
+        line.append((" " * (between if place else before) + pad(cut(head, column), column), "dim"))
+    return line
 
 
 def _drawn(value: float | None, scale: float, long: int, *, cuts: bool) -> str:

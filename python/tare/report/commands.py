@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from itertools import pairwise
 from pathlib import PurePath
@@ -50,7 +51,7 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
 
     Args:
         found: The record.
-        path: The user's own file; the name of the data by default.
+        path: The user's own file, or what names several, quoted as a shell takes it; the name of the data by default.
         codec: Another codec to write with than the recommended one.
     """
     verdict, other = found.verdict, codec
@@ -64,9 +65,12 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
         return ""  # nothing else was measured
     kept = not message and not other and str(verdict.get("beside") or "").startswith("the ")
     if same or kept:
-        return "" if message else "keep the file as it is"
+        return "" if message else f"keep the file{'s as they are' if found.files else ' as it is'}"
     name = path or text.visible(found.dataset.get("name") or "data", 200)
-    words = ["tare", "convert", name, verdict_text.file_name(codec, PurePath(name).name)]
+    if found.files:
+        words = ["tare", "convert", *_words(found, path), _folder(found, codec)]
+    else:
+        words = ["tare", "convert", name, verdict_text.file_name(codec, PurePath(name).name)]
     words += ["--codec", codec]
     piped = name in (STANDARD_INPUT, "-")
     if piped:
@@ -77,6 +81,27 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
     if kept_by(found, codec).startswith("changes"):
         words.append("--allow-loss")
     return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
+
+
+def _words(found: Digest, path: str) -> list[str]:
+    """What names several files in a command."""
+    return shlex.split(path) if path else [text.visible(found.dataset.get("name") or "data", 200)]
+
+
+def _folder(found: Digest, codec: str) -> str:
+    """A name for the folder of what several files become."""
+    parts = PurePath(text.visible(found.dataset.get("name") or "data", 200).split(" and ")[0]).parts
+    plain = [part for part in parts if not re.search(r"[*?\[]", part)]
+    ending = verdict_text.file_name(codec, "x").partition(".")[2]
+    return f"{plain[-1].partition('.')[0] if plain else 'data'}-{ending.replace('.', '-')}/"
+
+
+def _read_each(found: Digest, codec: str) -> str:
+    """The call of Python that reads each file of a folder that `command` makes."""
+    ending = verdict_text.file_name(codec, "x")[1:]
+    trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
+    folder = json.dumps(_folder(found, codec).rstrip("/"), ensure_ascii=False)
+    return f'[tare.read(path, codec={json.dumps(codec)}{trust}) for path in pathlib.Path({folder}).rglob("*{ending}")]'
 
 
 def encoding_of(found: Digest) -> str:
@@ -99,6 +124,8 @@ def read_call(found: Digest, path: str = "") -> str:
     """
     codec = str(found.verdict.get("codec") or "")
     name = path or text.visible(found.dataset.get("name") or "data", 200)
+    if found.files:
+        return _read_each(found, codec)
     stem = "data" if name in (STANDARD_INPUT, "-") else PurePath(name).name
     file = verdict_text.file_name(codec, stem)
     trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""

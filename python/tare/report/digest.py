@@ -166,6 +166,11 @@ class Digest:
         return mapping(self.record.get("dataset"))
 
     @property
+    def files(self) -> int:
+        """Returns how many files of a folder, a pattern or a list of names the data is; 0 of anything else."""
+        return int(number(self.dataset.get("files")) or 0)
+
+    @property
     def noise(self) -> dict[str, Any]:
         """The run's noise figures; those derived from the samples fill what the run did not note."""
         derived = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from tare.codec.titles import title_of
 from tare.measure.analysis.ranked_cases import STAGES, is_ranked
-from tare.measure.verdict.text import IDLE, READING_ALONE, WRITING_ALONE, noise_floor, parted
+from tare.measure.verdict.text import IDLE, READING_ALONE, WRITING_ALONE, listed, noise_floor, parted
 from tare.report import text
 from tare.report.digest import TIMED, Digest, Grid, Row, items, mapping, number
 
@@ -79,11 +79,11 @@ def dataset_line(found: Digest) -> str:
     if kind == "table" and rows is not None:
         wide = f" x {text.count(len(columns))}" if isinstance(columns, list) and columns else ""
         wide = f" x {text.count(number(data.get('n_columns')))}" if data.get("n_columns") else wide
-        parts.append(f"table {text.count(rows)}{wide}")
+        parts.append(f"table {text.count(rows)}{wide}{_of_total(data)}")
     elif kind:
         items, depth = number(data.get("items")), number(data.get("depth"))
         shape = f" of {text.count(items)} items" if items is not None and items > 1 else ""
-        parts.append(f"{kind}{shape}" + (f", depth {depth:.0f}" if depth else ""))
+        parts.append(f"{kind}{shape}{_of_total(data)}" + (f", depth {depth:.0f}" if depth else ""))
     if number(data.get("bytes_memory")):
         parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
     types = data.get("types")
@@ -93,6 +93,15 @@ def dataset_line(found: Digest) -> str:
     if number(data.get("null_share")) is not None:
         parts.append(f"nulls {text.percent(number(data.get('null_share')))}")
     return "  ".join(parts)
+
+
+def _of_total(data: Mapping[str, Any]) -> str:
+    """How many rows or items there are, where a file was opened in part."""
+    part = mapping(data.get("partial"))
+    total, count = number(part.get("rows_total")), number(data.get("items")) or number(data.get("rows"))
+    if total is None or count is None or total <= count:
+        return ""
+    return f" (of {'about ' * bool(part.get('estimated'))}{text.count(float(f'{total:.3g}') if part.get('estimated') else total)})"
 
 
 def partial_line(found: Digest) -> str:
@@ -201,8 +210,7 @@ def idle_line(said: dict[str, Any], limit: int = 3) -> str:
     idle = [codec for codec, reason in said["excluded"] if reason == IDLE]
     if not idle:
         return ""
-    more = f" and {len(idle) - limit} more" if len(idle) > limit else ""
-    return f"Passed over: {', '.join(idle[:limit])}{more}: {IDLE}."
+    return f"Passed over: {listed(idle, limit, 200)}: {IDLE}."
 
 
 def left_out(found: Digest, limit: int = 12) -> list[str]:
@@ -293,9 +301,8 @@ def flag_lines(rows: list[Row], limit: int = 4) -> list[str]:
                 carriers[text.one_line(flag, 100)].append(name)
     shown = []
     for flag, names in list(carriers.items())[:limit]:
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         if names:
-            shown.append(f"{flag}: {', '.join(names[:3])}{more}")
+            shown.append(f"{flag}: {listed(names)}")
     return shown
 
 

@@ -555,11 +555,12 @@ def test_too_short_a_time_is_told_as_it_was_written(tare, document):
     assert "time_s" not in said.err
 
 
-def test_one_file_at_a_time(tare, document):
-    """A pattern that the shell filled in names several: said in those words, before anything is opened."""
-    said = tare("measure", document, document)
-    assert 2 == said.code
-    assert "one file at a time: got 2" in said.err
+def test_what_is_no_file_is_measured_alone(tare, document):
+    """A pattern that the shell filled in names several files; a pipe or a URL is none of them."""
+    for other in ("-", "https://example.org/x.json"):
+        said = tare("measure", document, other)
+        assert 2 == said.code
+        assert f"{other}: is measured alone" in said.err
 
 
 def test_a_document_has_no_parts_to_read(tare, document):

@@ -194,7 +194,7 @@ def test_many_columns_are_grouped_in_thousands():
     wide = {"verify": {"verdict": "same", "columns": 10_000, "changes": []}}
     assert "keeps all 10,000 columns" == wording.came_back(wide)
     wide["verify"]["changes"] = [{"path": "a", "verdict": "type"}]
-    assert "keeps every value, a as another type" == wording.came_back(wide)
+    assert "keeps every value, column a as another type" == wording.came_back(wide)
     wide["verify"]["changes"] += [{"path": f"c{n}", "verdict": "type"} for n in range(1200)]
     assert "keeps every value, 1,201 of 10,000 columns as another type" == wording.came_back(wide)
     assert "10,000/10,000" == kept(wide)

@@ -17,6 +17,7 @@ from tare.cli.convert import command as convert
 from tare.codec import Codec
 from tare.codec.titles import title_of
 from tare.measure.derive import derive
+from tare.measure.verdict import text as verdict_text
 from tare.report import answer, bars, markdown, terminal, text
 from tare.report.digest import digest
 from tare.report.html import render as render_html
@@ -141,6 +142,60 @@ def test_one_figure_everywhere(records):
         )
         parts = sorted((found.verdict["chosen"]["bytes"], found.verdict["source"]["bytes"]))
         assert float(ratio[1]) == pytest.approx(parts[1] / parts[0], rel=0.03)
+
+
+@pytest.mark.parametrize("width", [60, 70, 80, 100])
+def test_bars_have_room_and_names_are_whole(width):
+    """Where names leave no room beside them, bars stand below: eight columns at least, and nothing is cut."""
+    ids = (
+        "msgpack:ormsgpack+zstd:3",
+        "msgpack:ormsgpack+lz4",
+        "json:orjson,default=text+zstd:9",
+        "cbor:cbor2+zstd:19",
+    )
+    names = [title_of(id) for id in ids]
+    rows = [bars.Bar(name, (4.0 - place, 100.0 + place)) for place, name in enumerate(names)]
+    labels = [(f"{4 - place}.0", f"{100 + place}") for place in range(len(ids))]
+    heads = ("size, MB", "write + read, \xb5s")
+    lines = ["".join(piece for piece, _ in line) for line in bars.lines_of(heads, rows, width, labels)]
+    shown = "\n".join(lines)
+    assert max(map(text.width_of, lines)) <= width
+    assert all(name in shown for name in names)
+    assert all(head in lines[0] for head in heads)
+    drawn = [re.findall("[\u2588-\u258f]+", line) for line in lines]
+    longest = [max(len(found[column]) for found in drawn if found) for column in (0, 1)]
+    assert min(longest) >= 8
+    assert [len(found) for found in drawn if found] == [2] * len(ids)
+
+
+def test_what_was_opened_is_told_beside_what_there_is(records):
+    """Of a file that was opened in part: so many of about so many; of one that was read whole, what it has."""
+    record = copy.deepcopy(records["part"])
+    record["dataset"] |= {"rows": 31_500, "items": 31_500}
+    record["dataset"]["partial"] |= {"rows_total": 572_727, "estimated": True}
+    assert "31,500 of about 573,000 rows \xd7" in terminal.render(record)
+    assert "(of about 573,000)" in terminal.render(record, verbose=True)
+    record["dataset"]["partial"] |= {"estimated": False}
+    assert "31,500 of 572,727 rows \xd7" in terminal.render(record)
+    assert " of " not in terminal.render(records["table"]).partition("measured")[0]
+
+
+def test_the_commands_of_a_folder_take_the_folder(records):
+    """Into a folder beside it; what is read back are its files, and the page has no path of the machine."""
+    record = copy.deepcopy(records["table"])
+    record["dataset"] |= {"name": "logs/*.csv", "files": 12}
+    shown = terminal.render(record, path="'my logs/*.csv'")
+    assert "12 files, " in shown
+    words = shlex.split(next(line for line in shown.splitlines() if line.startswith("  Do it:"))[10:])
+    codec = record["derived"]["headline"]["codec"]
+    ending = verdict_text.file_name(codec, "x")[1:]
+    assert words[:5] == ["tare", "convert", "my logs/*.csv", f"logs-{ending[1:]}/", "--codec"]
+    assert convert.make_context("convert", words[2:]).params["sources"] == ("my logs/*.csv", words[3])
+    reading = next(line for line in shown.splitlines() if line.startswith("  Read it:"))
+    assert f'pathlib.Path("logs-{ending[1:]}").rglob("*{ending}")' in reading
+    page = html.unescape(render_html(record, path="/home/ann/logs"))
+    assert "tare convert logs logs-" in re.sub("</?span>", "", page)
+    assert "/home/ann" not in page
 
 
 def test_losses_stand_beside_the_figures(records):

@@ -366,7 +366,7 @@ def test_one_wording_tells_what_came_back():
     base = Planted("parquet:pyarrow", 50, 50, 0.5)
     record = synthetic_record("table", planted=(base, typed), growth=False, media=("file",))
     sentence = recommend(record)["sentence"]
-    kept = "keeps every value, time_hour as another type"
+    kept = "keeps every value, column time_hour as another type"
     assert kept in sentence
     assert kept in " ".join(details(record).split())
 

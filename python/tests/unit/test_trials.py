@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tare import formats
 from tare.codec import Codec
+from tare.measure.cases import NOT_REACHED
 from tare.measure.settings import Settings
 from tare.measure.stages.trials import Trials, _group
 
@@ -29,10 +31,11 @@ def test_no_trial_begins_that_would_end_after_the_limit():
 
 
 @pytest.mark.parametrize(
-    ("timed", "elapsed_s", "due"), [(2, 19.0, True), (2, 29.0, True), (2, 30.0, False), (3, 19.0, False)]
+    ("timed", "elapsed_s", "due"),
+    [(2, 19.0, True), (2, 20.9, True), (2, 21.0, False), (1, 29.0, True), (1, 30.0, False), (3, 19.0, False)],
 )
 def test_one_codec_is_no_answer(timed, elapsed_s, due):
-    """Until three have been timed the next is tried, though the share of the pass is used, and half of the limit beyond it."""
+    """Until three have been timed the next is tried though the pass is over, and a second beyond the limit; until two, half of it."""
     session = SimpleNamespace(
         elapsed_s=3.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
     )
@@ -51,6 +54,66 @@ def test_one_codec_is_no_answer(timed, elapsed_s, due):
     assert waiting._due(left, 12.0, True) is due
     late: Any = Trials(session, [*several, failed, left], None, fewest=3)  # type: ignore[arg-type]
     assert late._due(left, 12.0, True) is (timed < 3)  # opening took that long
+
+
+class _Worker:
+    """A worker whose codec never answers, until it is killed."""
+
+    descriptors = None
+
+    def __init__(self) -> None:
+        self.killed = threading.Event()
+
+    @property
+    def alive(self) -> bool:
+        return not self.killed.is_set()
+
+
+def test_what_has_not_ended_when_the_time_is_over_was_not_reached():
+    """A trial that goes on beyond the limit is ended with its process; the codec before it keeps its figures."""
+    worker = _Worker()
+    session: Any = SimpleNamespace(
+        elapsed_s=1.0,
+        end_s=18.0,
+        base=STDLIB,
+        settings=Settings(time_s=20.0),
+        limit_s=lambda share: 20.0 * share,
+        kill_workers=worker.killed.set,
+        dataset=SimpleNamespace(format=None),
+        check=lambda: None,
+    )
+
+    def seat(codec: Codec) -> Any:
+        labels = {"codec": str(codec)}
+        case = {"labels": labels, "status": "pending", "reason": "", "note": ""}
+        return SimpleNamespace(
+            codec=codec, case=case, tried_s=0.0, samples={}, part=SimpleNamespace(kind="document"),
+            language="", kind="python", worker=worker, leaks=False, alive=True,
+        )  # fmt: skip
+
+    quick, endless, last = seat(ORJSON), seat(PICKLE), seat(STDLIB)
+
+    class Tried(Trials):
+        def _loaded_for(self, seat: Any, group: Any) -> Any:
+            self._workers[group] = worker
+            return worker
+
+        def _try_in(self, seat: Any, worker: Any, limit_s: float) -> bool:
+            seat.tried_s = 1.0
+            if seat is endless:
+                session.elapsed_s = 19.0
+                assert worker.killed.wait(60)
+                seat.case.update(status="killed", reason="the worker has been ended")
+                seat.alive = False
+                return False
+            seat.case["status"], seat.samples = "ok", {"encode": {}}
+            return True
+
+    trials = Tried(session, [quick, endless, last], quick.part)
+    trials.run(15.0, last=True, on_done=lambda done, seat: None)
+    assert quick.case["status"] == "ok"
+    assert (endless.case["status"], endless.case["reason"]) == ("pending", NOT_REACHED)
+    assert not worker.alive
 
 
 @pytest.mark.parametrize(("timed", "due"), [(4, True), (5, False)])

@@ -222,7 +222,10 @@ def test_a_run_says_what_people_use_and_is_not_installed(monkeypatch):
     library = type(Codec.parse("parquet:polars").library)
     monkeypatch.setattr(library, "installed", property(lambda self: self.name != "polars"))
     said = not_installed(record, options)
-    assert said == "not measured, as they are not installed: polars; pip install polars"
+    assert said == (
+        "not installed, and so not measured: polars; it is one of the usual libraries. "
+        "To measure it too: pip install polars"
+    )
     assert not_installed(record, {**options, "codecs": ("json",)}) == ""
     monkeypatch.setattr(library, "installed", property(lambda self: True))
     assert not_installed(record, options) == ""

@@ -82,6 +82,11 @@ def test_small_data_is_marked_as_such_and_decided_as_ever():
     verdict = recommend(record, profile="keep")
     assert verdict["small"]
     assert no_matter(verdict).endswith("and the CSV you have does as well")
+    # A format that was not measured may do worse: nothing is said of it.
+    record["dataset"] |= {"source_format": "xlsx"}
+    verdict = recommend(record, profile="keep")
+    assert verdict["source"]["codec"] is None
+    assert "you have" not in no_matter(verdict | {"small": True})
 
 
 @pytest.mark.parametrize(("size", "own"), [(1.0, "rds:tare+gzip:6"), (3.0, None)])

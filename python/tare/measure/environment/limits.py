@@ -43,12 +43,13 @@ def with_limits(settings: Settings, data: Any) -> Settings:
 
     Args:
         settings: What was asked for.
-        data: A path, an object, or an opened Dataset.
+        data: A path, several files, an object, or an opened Dataset.
     """
     if settings.time_s is None:
         settings = replace(settings, time_s=usual_time_s(_size_of(data), every=settings.all_codecs))
     if settings.max_bytes is None:
-        ends = Path(data).suffixes if isinstance(data, str | os.PathLike) else ()
+        path = data.paths[0] if hasattr(data, "paths") else data
+        ends = Path(path).suffixes if isinstance(path, str | os.PathLike) else ()
         text = not _TEXT.isdisjoint(end.lower() for end in ends)
         settings = replace(
             settings,
@@ -98,7 +99,7 @@ def available_bytes() -> int:
 def _size_of(data: Any) -> float:
     """Bytes of a file or of an opened object; infinite of what has no size before it is read."""
     if hasattr(data, "bytes_disk"):
-        return float(data.bytes_disk or data.bytes_memory)
+        return float(data.bytes_disk or getattr(data, "bytes_memory", 0))
     try:
         return float(os.stat(data).st_size)
     except (OSError, TypeError, ValueError):

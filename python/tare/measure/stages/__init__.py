@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["END_S", "END_SHARE", "FEWEST", "GRACE", "SHARES"]
+__all__ = ["END_S", "END_SHARE", "FEWEST", "GRACE", "GRACE_S", "LEAST", "SHARES"]
 
 SHARES = {
     "pass": 0.6,
@@ -19,6 +19,9 @@ SHARES = {
 }
 """The share of the time limit that is used when each stage ends; of some, the share of what the stage before left."""
 END_S, END_SHARE = 0.9, 0.03
-"""What is left for the figures, the record and the report when rounds end: seconds, and a share of the limit."""
-FEWEST, GRACE = 3, 0.5
-"""Codecs without which there is no answer: they are tried though the share of a pass is used, and for so much of the limit beyond it."""
+"""What is left for the figures, the record and the report when rounds end: seconds, and a share of the limit; more where the
+first figures took long."""
+FEWEST, GRACE_S = 3, 1.0
+"""Codecs that an answer should rest on: they are tried though the share of a pass is used, and for so many seconds beyond the limit."""
+LEAST, GRACE = 2, 0.5
+"""Codecs without which there is no answer: they are tried for so much of the limit beyond it."""

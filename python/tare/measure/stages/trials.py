@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import WorkerError
 from tare.measure.cases import NOT_REACHED
 from tare.measure.sampling.outcome import fail, lacks_descriptors
-from tare.measure.stages import GRACE, SHARES
+from tare.measure.stages import GRACE, GRACE_S, LEAST, SHARES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +30,8 @@ _AT_ONCE = 2
 _LEAST_S = 3.0
 # Loading is what a run cannot do without; beyond its time nothing would be measured.
 _LEAST_LOAD_S = 10.0
+# How often it is looked whether the time is over, in seconds.
+_LOOK_S = 0.1
 # Longer than this, in seconds, no trial waits for another's timed call: that may hang.
 _PATIENCE_S = 1.0
 # Files that a codec may leave open in its trial and still share a worker: libraries open some once.
@@ -73,6 +75,7 @@ class Trials:
         self._change = threading.Condition()
         self._timing = threading.Lock()
         self._ended = False
+        self._over = False
 
     @property
     def waiting(self) -> bool:
@@ -103,6 +106,8 @@ class Trials:
                         lives = self._try(seat, limit_s)
                     finally:
                         self._leave(group)
+                    if self._over and not lives:
+                        seat.case.update(status="pending", reason=NOT_REACHED, note="")
                     if not lives and not last and seat.case["status"] == "timeout":
                         late.append(seat)
                     done.put(seat)
@@ -118,7 +123,11 @@ class Trials:
             working = _AT_ONCE
             try:
                 while working:
-                    seat = done.get()
+                    try:
+                        seat = done.get(timeout=_LOOK_S)
+                    except queue.Empty:
+                        self._end_late()
+                        continue
                     working -= seat is None
                     if seat is not None:
                         on_done(len(self._seats) - len(self._waiting), seat)
@@ -131,13 +140,38 @@ class Trials:
             seat.case.update(status="pending", reason="", note="")
             seat.alive, seat.worker = True, None
         self._waiting += late
-        self._revive()
+        if not self._over:
+            self._revive()
         if last:
             for seat in self._waiting:
                 seat.case["reason"] = NOT_REACHED
                 if said := self._late.get(str(seat.codec)):  # it was reached, and did not answer
                     seat.case.update(status="timeout", reason=said)
                 seat.alive = False
+
+    def _end_late(self) -> None:
+        """Ends what runs when the time of the run is over: its figures would come too late."""
+        session = self._session
+        if not session.settings.limit_s or session.elapsed_s < self._last_s():
+            return
+        self._over = self._ended = True
+        session.kill_workers()
+
+    def _last_s(self) -> float:
+        """Elapsed seconds of the run at which a trial is ended."""
+        last_s = max(self._session.end_s, self._began_s)
+        return max([last_s, *(self._grace_end_s(seat) for seat in self._seats if self._lacks_answer(seat))])
+
+    def _grace_end_s(self, seat: Seat) -> float:
+        """Elapsed seconds of the run up to which a codec is tried that an answer needs: longer where there would be none at all.
+
+        Opening alone may take longer than the limit: then an answer is worth as much again.
+        """
+        session = self._session
+        grace_s = session.limit_s(GRACE)
+        if self._timed_like(seat) >= LEAST:
+            grace_s = min(grace_s, GRACE_S)
+        return max(session.limit_s(1.0), self._began_s) + grace_s
 
     def _next(self, until_s: float, last: bool) -> Seat | None:
         """The first seat whose worker is free; None if nothing is to be done."""
@@ -169,9 +203,8 @@ class Trials:
     def _due(self, seat: Seat, until_s: float, last: bool) -> bool:
         """Whether there is time; all ratios need the base, a user who names codecs wants those, and one codec is no answer."""
         session = self._session
-        if self._fewest and self._lacks_answer(seat):
-            # Opening alone may take longer than the limit: then an answer is worth as much again.
-            return session.elapsed_s < max(session.limit_s(1.0), self._began_s) + session.limit_s(GRACE)
+        if self._lacks_answer(seat):
+            return session.elapsed_s < self._grace_end_s(seat)
         wanted = seat.codec == session.base or (last and bool(session.settings.codecs))
         if wanted:
             return session.elapsed_s < session.limit_s(1.0)
@@ -183,9 +216,13 @@ class Trials:
 
     def _lacks_answer(self, seat: Seat) -> bool:
         """Whether so few codecs have been timed, one call each document or whole as this one is, that one more is a must."""
+        return bool(self._fewest) and self._timed_like(seat) < self._fewest
+
+    def _timed_like(self, seat: Seat) -> int:
+        """How many codecs have been timed as this one is: one call each document, or whole."""
         grain = seat.case["labels"].get("grain")
         several = [one for one in (*self._known, *self._seats) if one.case["labels"].get("grain") == grain]
-        return sum(bool(one.samples) for one in several) < self._fewest
+        return sum(bool(one.samples) for one in several)
 
     def _try(self, seat: Seat, limit_s: float) -> bool:
         """Prepare and compare, then one warm call of each operation; whether the codec lives.

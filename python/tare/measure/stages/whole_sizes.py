@@ -1,7 +1,8 @@
-"""Sizes of the whole data, where only a part was measured: what the answer is about is written once, whole.
+"""Sizes of the whole data, where only a part was measured: what the answer is about is written once more, whole or as far as time allows.
 
 A size does not always grow with the data: Parquet leaves a column's dictionary when that gets too large, and compresses the
-plain values better or worse. Of a million taxi rides in blocks of 19 % it was predicted 17 % too large (docs/decisions.md).
+plain values better or worse; a table of blit has up to 65,536 items. Of a million taxi rides in blocks of 19 % it was
+predicted 17 % too large (docs/decisions.md). One call tells a size, where a time needs several, so that a larger part fits.
 """
 
 from __future__ import annotations
@@ -9,46 +10,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tare.datasets.documents import SPREAD
+from tare.datasets.documents import FIRST
 from tare.errors import WorkerError
 from tare.measure.environment.limits import available_bytes
 from tare.measure.stages.budget import memory_factor
-from tare.measure.stages.standings import least_ns
 
 if TYPE_CHECKING:
     from tare.measure.sampling.case_runner import Seat
     from tare.measure.session import Session
     from tare.measure.worker_client.client import Worker
 
-__all__ = ["SHARE", "can_write_whole", "write_whole"]
+__all__ = ["can_write_whole", "reserved", "write_whole"]
 
-SHARE = 0.12
-"""Share of the time limit that is kept for it where only a part is measured."""
+# Shares of the time limit that are kept for it where only a part is measured, and a small one.
+_RESERVED, _OF_SMALL, _SMALL = 0.12, 0.2, 0.1
 # Codecs that are predicted to take at most so many times the least size may be the smallest.
 _NEAR_SIZE = 1.3
-# To start a process and load the data, seconds beside what a byte takes.
-_START_S, _LOAD_BYTE_S = 0.4, 4e-9
-# Saving and loading documents, in writes and reads of the base.
-_SAVED = 1.5
+# To load the data, seconds for a byte; saving and loading documents, in writes and reads of the base.
+_LOAD_BYTE_S, _SAVED = 4e-9, 1.5
+# What a call on more data may take beyond what it took on less, as a factor; and how much more has to fit to be worth it.
+_SLACK, _WORTH = 1.3, 1.5
 
 
 def can_write_whole(session: Session, share: float) -> bool:
-    """Returns whether sizes are predicted from a part while the whole, or documents from all over it, are in memory.
+    """Returns whether sizes are predicted from a part while more of the data is in memory, the whole or blocks from all over it.
 
     Args:
         session: The run.
         share: The share of the data that is measured.
     """
-    dataset = session.dataset
-    spread = not dataset.partial or (dataset.kind == "document" and dataset.partial["rule"] == SPREAD)
+    partial = session.dataset.partial
+    spread = not partial or partial["rule"] != FIRST
     return share < 1 and spread and bool(session.settings.limit_s)
 
 
-def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], until_s: float) -> int:
-    """Writes the whole data once with the codecs that the answer may name, and keeps their sizes.
+def reserved(share: float) -> float:
+    """Returns the share of the time limit that is kept for sizes: more where a small part was measured, which tells less.
 
-    Of a file that was opened in part it is that part, and sizes are those by its share. What was not written whole is corrected by a codec of the same format and library that was. A codec that fails
-    here keeps its predicted size; its row was measured.
+    Args:
+        share: The share of the data that is measured.
+
+    >>> reserved(0.5), reserved(0.03)
+    (0.12, 0.2)
+    """
+    return _OF_SMALL if share < _SMALL else _RESERVED
+
+
+def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], until_s: float) -> int:
+    """Writes the whole data once, or as much as time allows, with the codecs that the answer may name, and keeps their sizes.
+
+    Of a file that was opened in part the whole is that part, and sizes are those by its share. A process that runs is used:
+    its own codecs are sampled no more. What was not written is corrected by a codec of the same writer that was. A codec
+    that fails here keeps its predicted size; its row was measured.
 
     Args:
         session: The run.
@@ -60,29 +73,56 @@ def write_whole(session: Session, seats: Sequence[Seat], named: Sequence[str], u
         How many sizes are known.
     """
     able = [seat for seat in seats if seat.samples and seat.is_plain and seat.case.get("bytes")]
-    total = session.dataset.bytes_memory
-    if not able or session.elapsed_s + _ready_s(session, able[0]) >= until_s:
+    if not able:
         return 0
-    if available_bytes() < 2 * memory_factor(able[0].codec, able[0].part.kind) * total:
+    order = in_order(able, named)
+    share = fitting(session, order[0], until_s)
+    factor = memory_factor(order[0].codec, order[0].part.kind)
+    if not share or available_bytes() < 2 * factor * share * session.dataset.bytes_memory:
         return 0
-    whole = session.part(1.0)
-    worker = session.worker(whole, "python", hash_seed=1, loading=True)
+    larger = session.part(share)
+    worker = _lent(order, seats) or session.worker(larger, "python", hash_seed=1, loading=True)
     known = []
     opened = float((session.dataset.partial or {}).get("share") or 1.0)
     try:
         left_s = max(1.0, until_s - session.elapsed_s)
-        worker.request("load", deadline_s=left_s, **session.given(whole, ""))
-        for seat in in_order(able, named):
-            if worker.alive and session.elapsed_s + _expected_s(seat) <= until_s:
+        worker.request("load", deadline_s=left_s, **session.given(larger, ""))
+        for seat in order:
+            if worker.alive and session.elapsed_s + share * _whole_s(seat) <= until_s:
                 session.check()
                 left_s = max(1.0, until_s - session.elapsed_s)
-                known += [seat] if _write(worker, seat, opened, left_s) else []
+                known += [seat] if _write(worker, seat, share * opened, left_s) else []
     except WorkerError:
         session.check()
     finally:
         session.release(worker)
     correct(able, known, opened)
     return len(known)
+
+
+def fitting(session: Session, seat: Seat, until_s: float) -> float:
+    """Returns the share of the data that can be loaded and written in the time; 0 if little more than what was measured.
+
+    Args:
+        session: The run.
+        seat: The first codec that is written.
+        until_s: Elapsed seconds of the run at which that should have ended.
+    """
+    start_s = 0.0 if seat.worker is not None and seat.worker.alive else session.start_s
+    left_s = until_s - session.elapsed_s - start_s
+    share = min(1.0, left_s / max(1e-9, _ready_s(session, seat) + _SLACK * _whole_s(seat)))
+    if share < 1:
+        share = float(f"{max(0.0, share):.2g}")
+    return share if share >= min(1.0, _WORTH * seat.part.share) else 0.0
+
+
+def _lent(order: Sequence[Seat], seats: Sequence[Seat]) -> Worker | None:
+    """A process that runs, for what is first in the order; its seats are sampled no more, for it forgets their data."""
+    worker = next((one.worker for one in order if one.worker is not None and one.worker.alive), None)
+    for seat in seats:
+        if worker is not None and seat.worker is worker:
+            seat.alive = False
+    return worker
 
 
 def correct(seats: Sequence[Seat], known: Sequence[Seat], opened: float = 1.0) -> None:
@@ -93,8 +133,9 @@ def correct(seats: Sequence[Seat], known: Sequence[Seat], opened: float = 1.0) -
         known: Those that were written whole.
         opened: The share of the file that was opened.
     """
+    writers = {_writer(one): one for one in reversed(known)}
     for seat in seats:
-        like = next((one for one in known if _writer(one) == _writer(seat)), None)
+        like = writers.get(_writer(seat))
         if like is not None and "whole_bytes" not in seat.case:
             predicted = like.case["bytes"] / (like.part.share * opened)
             seat.case["whole_factor"] = like.case["whole_bytes"] / predicted
@@ -111,7 +152,7 @@ def in_order(seats: Sequence[Seat], named: Sequence[str]) -> list[Seat]:
     least = min(seat.case["bytes"] for seat in kept)
     small = sorted(
         (seat for seat in kept if seat.case["bytes"] <= _NEAR_SIZE * least),
-        key=lambda seat: (_expected_s(seat), str(seat.codec)),
+        key=lambda seat: (_whole_s(seat), str(seat.codec)),
     )
     first = [seat for name in named[:1] for seat in seats if str(seat.codec) == name]
     one_each = {_writer(seat): seat for seat in reversed(small)} | {_writer(seat): seat for seat in first}
@@ -119,13 +160,17 @@ def in_order(seats: Sequence[Seat], named: Sequence[str]) -> list[Seat]:
     return list(dict.fromkeys([*first, *one_each.values(), *others, *small]))
 
 
-def _writer(seat: Seat) -> tuple[str, str]:
-    """Returns format and library, which decide how a size grows."""
-    return seat.codec.format_id, seat.codec.library_name
+def _writer(seat: Seat) -> tuple[str, str, str]:
+    """Returns what decides how a size grows: the format, the compressor around it, and of tables the library.
+
+    Of documents libraries write the same bytes, or nearly.
+    """
+    table = seat.part.kind == "table"
+    return seat.codec.format_id, seat.codec.library_name if table else "", seat.codec.compressor or ""
 
 
-def _write(worker: Worker, seat: Seat, opened: float, left_s: float) -> bool:
-    """Writes what was opened once, in the time that is left; returns whether that gave the size of the whole."""
+def _write(worker: Worker, seat: Seat, share: float, left_s: float) -> bool:
+    """Writes a share of the whole once, in the time that is left; returns whether that gave the size of the whole."""
     id = str(seat.codec)
     try:
         worker.request("prepare", codec=id, threads=seat.threads, cold=False)
@@ -142,7 +187,7 @@ def _write(worker: Worker, seat: Seat, opened: float, left_s: float) -> bool:
         return False
     if not reply.get("bytes"):
         return False
-    seat.case["whole_bytes"] = round(reply["bytes"] / opened)
+    seat.case["whole_bytes"] = round(reply["bytes"] / share)
     return True
 
 
@@ -152,14 +197,14 @@ def _ready_s(session: Session, seat: Seat) -> float:
     Where the base was timed to see what fits, its writing and reading tells what that takes.
     """
     total = session.dataset.bytes_memory
-    mapped_s = _START_S + _LOAD_BYTE_S * total
+    mapped_s = _LOAD_BYTE_S * total
     if seat.part.kind == "table":
         return mapped_s
     if session.byte_s:
-        return max(mapped_s, _START_S + _SAVED * session.byte_s * total)
+        return max(mapped_s, _SAVED * session.byte_s * total)
     return max(mapped_s, 2 * session.start_s / seat.part.share)
 
 
-def _expected_s(seat: Seat) -> float:
-    """Seconds to write the whole, from the least time of the part."""
-    return (least_ns(seat, seat.operations[0]) or 0.0) / 1e9 / max(1e-9, seat.part.share)
+def _whole_s(seat: Seat) -> float:
+    """Seconds to write the whole, from the last time of the part."""
+    return seat.expected_s(seat.operations[0]) / max(1e-9, seat.part.share)

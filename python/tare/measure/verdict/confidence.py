@@ -163,7 +163,7 @@ def _missing(
     if missing:
         few = f"it rests on {len(choice.several)} codecs: " if len(choice.several) <= FEW else ""
         found.append(
-            f"{few}there was no time left for {text.listed([title_of(codec) for codec in missing])} (--time gives more)"
+            f"{few}there was no time left for {text.listed([title_of(codec) for codec in missing], word='or')} (--time gives more)"
         )
     elif len(choice.several) == 1 and choice.waiting:
         found.append(f"{len(choice.waiting)} other codecs were not measured")

@@ -60,7 +60,8 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
     """
     data = record.get("dataset") or {}
     format, size = str(data.get("source_format") or ""), data.get("bytes_disk")
-    compressor = _compressor(str(data.get("name") or ""))
+    around = data.get("compressors") if data.get("files") else None
+    compressor = _compressor(str(data.get("name") or "")) if around is None else (around or [None])[0]
     found: dict[str, Any] = {
         "format": format or None,
         "title": data.get("source_title"),

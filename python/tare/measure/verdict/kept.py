@@ -125,5 +125,6 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     if not changed:
         return f"keeps all columns, but not {listed([one['path'] for one in changes])}"
     if len(changed) == 1 and columns > 1:
-        return f"keeps every value, {next(iter(changed))[:30]} as another type"
+        name = next(iter(changed))[:30]
+        return f"keeps every value, {'column ' * (not name.startswith('('))}{name} as another type"
     return f"keeps every value, {min(len(changed), columns):,} of {columns:,} columns as another type"

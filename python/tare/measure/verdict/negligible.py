@@ -166,14 +166,17 @@ def is_small(choice: Choice, costs: Costs, own: str | None = None) -> bool:
 
 
 def no_matter(verdict: Mapping[str, Any]) -> str:
-    """Says that the data is too small for the choice to matter; empty if it is not.
+    """Says that the data is too small for the choice to matter, and of the user's own format if that was timed; empty if it is not.
 
-    >>> no_matter({"small": True, "source": {"format": "csv"}})
+    >>> no_matter({"small": True, "source": {"format": "csv", "codec": "csv:pyarrow"}})
     'the data is so small that no choice can be felt, and the CSV you have does as well'
+    >>> no_matter({"small": True, "source": {"format": "csv", "codec": None}})
+    'the data is so small that no choice can be felt'
     """
     if not verdict.get("small"):
         return ""
-    have = source_name(verdict.get("source") or {})
+    source = verdict.get("source") or {}
+    have = source_name(source) if source.get("codec") else ""
     as_well = f", and the {have} you have does as well" if have else ""
     return f"the data is so small that no choice can be felt{as_well}"
 

@@ -341,7 +341,7 @@ def doubt(verdict: Mapping[str, Any]) -> str:
     """What keeps the answer from being clear, in a sentence; empty where it is."""
     level, why = verdict["confidence"], list(verdict["why"])
     if level == CANNOT_TELL:
-        near = listed([title_of(codec) for codec in verdict["rivals"]])
+        near = listed([title_of(codec) for codec in verdict["rivals"]], word="or")
         among = f" Among the measured, {near} may be as good." if near else ""
         return f"Can't tell whether it is the best: {'; '.join(why)}.{among}"
     if level != CLOSE:

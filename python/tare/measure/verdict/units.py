@@ -91,11 +91,26 @@ def duration(seconds: float) -> str:
     return f"{value:.3g} {units[place]}" if value >= 99.5 else f"{value:.2g} {units[place]}"
 
 
-def listed(names: Sequence[str], most: int = 3, width: int = 60) -> str:
+def listed(names: Sequence[str], most: int = 3, width: int = 60, *, word: str = "and") -> str:
     """A few names, each of at most so many characters, and how many more there are.
+
+    Args:
+        names: The names; where one has a comma of its own, a word stands between all of them.
+        most: How many are named.
+        width: Characters of each, at most.
+        word: What stands between them: ``and`` or ``or``.
 
     >>> listed(["a", "b", "c", "d"])
     'a, b, c and 1 more'
+    >>> listed(["Parquet (zstd, polars)", "Arrow (lz4)"], word="or"), listed(["a", "b"], word="or")
+    ('Parquet (zstd, polars) or Arrow (lz4)', 'a or b')
+    >>> listed(["x,level=1", "x,level=3", "y"], 2)
+    'x,level=1 and x,level=3 and 1 more'
     """
-    shown = ", ".join(name[:width] for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    shown = [name[:width] for name in names[:most]]
+    shown += [f"{len(names) - most} more"] if len(names) > most else []
+    if any("," in name for name in shown) or (word == "or" and len(shown) == 2):
+        return f" {word} ".join(shown)
+    if len(names) > most or word == "or":
+        return f" {word} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+    return ", ".join(shown)

@@ -258,8 +258,8 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     out = "<h2>Run it</h2>"
     # A file of all messages would be one value, and no message.
     if done.startswith("tare convert") and not found.verdict.get("messages"):
-        out += _code(done, "Command that converts the file")
-    own = name if found.verdict.get("profile") != "message" else ""
+        out += _code(done, f"Command that converts the file{'s' * bool(found.files)}")
+    own = name if found.verdict.get("profile") != "message" and not found.files else ""
     out += _code(
         runnable(route, kind, runs_code=runs_code, path=own, encoding=encoding_of(found)),
         "Python code that runs the route",

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shlex
 from importlib import resources
 from pathlib import PurePath
 from typing import Any
@@ -50,8 +51,11 @@ def page(result: Any, *, profile: str | None = None, path: str = "") -> str:
         path: The user's own file, for the commands, of which an absolute path is its name; that of the data by default.
     """
     # A page can be passed on: it holds no home folder, and no name of a user.
-    path = PurePath(path).name if PurePath(path).is_absolute() else path
     found = digest(result, profile=profile)
+    if found.files and path:
+        path = shlex.join(_local(word) for word in shlex.split(path))
+    else:
+        path = _local(path)
     slots = {name: place for place, name in enumerate(featured(found))}
     data = chart_data(found)
     name = text.visible(found.dataset.get("name") or "data", 60)
@@ -88,6 +92,11 @@ def page(result: Any, *, profile: str | None = None, path: str = "") -> str:
         f'<body><a class="skip" href="#main">To the verdict</a>{_masthead(found, sections)}<main id="main">{sections}</main>'
         f"{_footer(found)}\n{block}\n<script>{script}</script></body></html>\n"
     )
+
+
+def _local(path: str) -> str:
+    """Returns a path without the folders above it, where it names them from the root on."""
+    return PurePath(path).name if PurePath(path).is_absolute() else path
 
 
 def _asset(folder: str, name: str) -> str:
