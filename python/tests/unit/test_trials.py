@@ -53,6 +53,24 @@ def test_one_codec_is_no_answer(timed, elapsed_s, due):
     assert late._due(left, 12.0, True) is (timed < 3)  # opening took that long
 
 
+@pytest.mark.parametrize(
+    ("timed", "elapsed_s", "patience_s"), [(2, 11.9, 3.0), (2, 13.0, 17.0), (2, 29.0, 3.0), (3, 13.0, 3.0)]
+)
+def test_a_slow_machine_is_no_failure_of_what_the_answer_needs(timed, elapsed_s, patience_s):
+    """The pass was to end at 12 of 20 s: until three are timed, a further one may take until half of the limit is over again."""
+    session = SimpleNamespace(
+        elapsed_s=3.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+    several: Any = [
+        SimpleNamespace(codec=PICKLE, samples={"encode": {}} if k < timed else {}, case={"labels": {}})
+        for k in range(4)
+    ]
+    waiting = Trials(session, several, None, fewest=3)  # type: ignore[arg-type]
+    session.elapsed_s = elapsed_s
+    assert waiting._patience_s(several[-1], 12.0, 3.0) == patience_s
+    assert Trials(session, several, None)._patience_s(several[-1], 12.0, 3.0) == 3.0  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("timed", "due"), [(4, True), (5, False)])
 def test_half_of_the_usual_codecs_are_worth_more_than_further_calls(timed, due):
     """The pass is over at 12 of 20 s; while it has reached fewer than half of its codecs it goes on to 16."""

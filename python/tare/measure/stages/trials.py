@@ -100,7 +100,7 @@ class Trials:
                 while (seat := self._next(until_s, last)) is not None:
                     group = _group(seat)  # which a codec that leaves files open loses
                     try:
-                        lives = self._try(seat, limit_s)
+                        lives = self._try(seat, self._patience_s(seat, until_s, limit_s))
                     finally:
                         self._leave(group)
                     if not lives and not last and seat.case["status"] == "timeout":
@@ -170,8 +170,7 @@ class Trials:
         """Whether there is time; all ratios need the base, a user who names codecs wants those, and one codec is no answer."""
         session = self._session
         if self._fewest and self._lacks_answer(seat):
-            # Opening alone may take longer than the limit: then an answer is worth as much again.
-            return session.elapsed_s < max(session.limit_s(1.0), self._began_s) + session.limit_s(GRACE)
+            return session.elapsed_s < self._grace_ends_s()
         wanted = seat.codec == session.base or (last and bool(session.settings.codecs))
         if wanted:
             return session.elapsed_s < session.limit_s(1.0)
@@ -180,6 +179,25 @@ class Trials:
         if self._fewest and 2 * len(tried) < len(self._seats):
             until_s = max(until_s, session.limit_s(SHARES["slow pass"]))
         return session.elapsed_s < until_s and session.elapsed_s + usual_s < session.limit_s(1.0)
+
+    def _grace_ends_s(self) -> float:
+        """Until when codecs are tried without which there is no answer, in elapsed seconds of the run."""
+        # Opening alone may take longer than the limit: then an answer is worth as much again.
+        return max(self._session.limit_s(1.0), self._began_s) + self._session.limit_s(GRACE)
+
+    def _patience_s(self, seat: Seat, until_s: float, limit_s: float) -> float:
+        """Returns after how many seconds a trial has failed.
+
+        Where the share of the pass is used before there is an answer, the machine is slow and not the codec: it may take
+        all of the time in which one may begin. Else the imports of the usual libraries, three seconds each, would be failures.
+
+        Args:
+            seat: The seat to try.
+            until_s: Elapsed seconds of the run at which the share of the pass is used.
+            limit_s: Seconds that a trial may take otherwise.
+        """
+        late = self._session.elapsed_s >= until_s and bool(self._fewest) and self._lacks_answer(seat)
+        return max(limit_s, self._grace_ends_s() - self._session.elapsed_s) if late else limit_s
 
     def _lacks_answer(self, seat: Seat) -> bool:
         """Whether so few codecs have been timed, one call each document or whole as this one is, that one more is a must."""
