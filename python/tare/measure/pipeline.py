@@ -111,6 +111,8 @@ def measure_local(
             [codec for codec in later if str(codec) in close],
             session.elapsed_s + SHARES["variants"] * (ends_s - session.elapsed_s),
         )
+        # So are variants of it: the trial of one is a single call beside another's.
+        race.rounds(session.elapsed_s + SHARES["first rounds"] * (ends_s - session.elapsed_s), once=True)
         rest = [codec for codec in later if str(codec) not in close]
         race.others(rest, session.elapsed_s + SHARES["others"] * (ends_s - session.elapsed_s))
         if not streams or race.medium in (session.settings.media or ()):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tare import measure
+from tare.measure.environment import file_rate
 from tare.measure.environment.file_rate import measure_file_rate
 from tare.measure.verdict.recommend import recommend
 
@@ -22,6 +25,18 @@ def test_what_is_measured_is_within_what_memory_can_do(tmp_path: Path) -> None:
     assert rate is not None
     assert 1e7 < rate < 1e12
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("preempted", "seconds"), [(True, 0.01), (False, 1.0)])
+def test_a_reading_that_others_interrupt_counts_by_its_own_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preempted: bool, seconds: float
+) -> None:
+    """Where 32 MiB take a second by the wall clock, as others had the CPU, the file gives what 10 ms of CPU say."""
+    wall, cpu, lost = (itertools.count(0, step) for step in (10**9, 10**7, preempted))
+    clocks = {"perf_counter_ns": wall.__next__, "thread_time_ns": cpu.__next__}
+    monkeypatch.setattr(file_rate, "time", SimpleNamespace(**clocks))
+    monkeypatch.setattr(file_rate, "_preemptions", lost.__next__)
+    assert measure_file_rate(tmp_path) == pytest.approx((32 << 20) / seconds)
 
 
 @pytest.fixture(scope="module")

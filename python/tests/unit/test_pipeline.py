@@ -19,7 +19,7 @@ from tare.codec.shortlist import shortlist
 from tare.dataset import open_dataset
 from tare.errors import UsageError
 from tare.measure.cases import NOT_REACHED
-from tare.measure.pipeline import mark_unmeasured
+from tare.measure.pipeline import mark_unmeasured, measure_local
 from tare.measure.run import check_use
 from tare.measure.session import Control, Event, Part
 from tare.measure.settings import Settings
@@ -556,6 +556,31 @@ def test_a_share_that_is_given_is_measured():
     assert {case["labels"]["size"] for case in result.cases if case["stage"] == "weigh"} == {"0.25"}
     with pytest.raises(UsageError, match="share is a share"):
         measure.run(DOCUMENT, share=1.5)
+
+
+def test_what_may_be_the_best_is_sampled_before_others_are_tried():
+    """Also a variant: of 300 kB of texts the best one had its trial alone, where ten that nobody uses were tried after it."""
+    done: list[Any] = []
+
+    class Race(SimpleNamespace):
+        medium, seats, scouts = "memory", (), ()
+        part = SimpleNamespace(kind="document", share=1.0)
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *codecs, **more: done.append((name, more.get("once", False)))
+
+    session = _session(
+        settings=Settings(time_s=10.0),
+        dataset=SimpleNamespace(format=None, value={}, items=1, partial=None, kind="document"),
+        record={"noise": {}},
+        limit_s=lambda share: 10.0 * share,
+        wait_for_hash=lambda: None,
+        verdict=lambda *_: None,
+    )
+    measure_local(session, [Race()], [ORJSON], [STDLIB], streams=False)  # type: ignore[list-item]
+    assert [one for one in done if one[0] in ("rounds", "variants", "others")] == [
+        ("rounds", True), ("variants", False), ("rounds", True), ("others", False), ("rounds", False),
+    ]  # fmt: skip
 
 
 def test_the_users_own_format_is_near_until_it_has_two_rounds():

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from tare.measure.analysis.series import series_of
 from tare.measure.analysis.statistics import (
     DRAWS,
     Resampler,
@@ -53,6 +54,30 @@ def test_few_clean_samples_take_the_least_wait_and_are_marked():
     )
     assert times.time_ns.tolist() == [120.0] * 4
     assert times.marked
+
+
+# Reading 2.5 MB of Arrow (lz4) beside twenty other processes: a thread of its own was waited for, and so was the CPU.
+DISTURBED = columns(wall_ns=[1507_000_000], user_ns=[10_500_000], sys_ns=[5_000_000], nivcsw=[94], nvcsw=[94])
+
+
+def test_what_others_had_of_the_cpu_is_no_waiting_of_a_call_in_memory():
+    """No file and no other process was waited for; of a file's call nobody knows how long the disk took."""
+    assert sample_times(DISTURBED, in_memory=True).time_ns.tolist() == [15_500_000.0]
+    assert sample_times(DISTURBED, in_memory=True).marked
+    assert sample_times(DISTURBED).time_ns.tolist() == [1507_000_000.0]
+    twice = columns(wall_ns=[20, 400], user_ns=[15, 15], nivcsw=[0, 9], nvcsw=[1, 9])
+    assert sample_times(twice, in_memory=True).time_ns.tolist() == [20.0, 20.0]  # one was not preempted
+
+
+@pytest.mark.parametrize(("medium", "ns"), [("memory", 15_500_000.0), ("file", 1507_000_000.0)])
+def test_a_series_in_memory_is_of_cpu_time_where_every_sample_was_preempted(medium, ns):
+    """The verdict is made of what the series say, and a codec that uses a thread was a hundred times too slow."""
+    labels = {"codec": "arrow:pyarrow,compression=lz4", "medium": medium}
+    launch = {"n": 1, "samples": {"decode": DISTURBED | {"round": [1]}}}
+    case = {"key": "a", "labels": labels, "launches": [launch]}
+    values, more = series_of([case], [], least=True)["a", "decode"]
+    assert list(values.values()) == [{1: ns}]
+    assert more["contended"] is (medium == "memory")
 
 
 def test_process_that_never_gave_up_its_cpu_was_not_blocked():

@@ -116,6 +116,25 @@ def test_what_has_not_ended_when_the_time_is_over_was_not_reached():
     assert not worker.alive
 
 
+@pytest.mark.parametrize(
+    ("timed", "elapsed_s", "patience_s"),
+    [(1, 11.9, 3.0), (1, 13.0, 17.0), (1, 29.0, 3.0), (2, 13.0, 8.0), (3, 13.0, 3.0)],
+)
+def test_a_slow_machine_is_no_failure_of_what_the_answer_needs(timed, elapsed_s, patience_s):
+    """The pass was to end at 12 of 20 s: the second may take until half of the limit is over again, the third a second more."""
+    session = SimpleNamespace(
+        elapsed_s=3.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+    several: Any = [
+        SimpleNamespace(codec=PICKLE, samples={"encode": {}} if k < timed else {}, case={"labels": {}})
+        for k in range(4)
+    ]
+    waiting = Trials(session, several, None, fewest=3)  # type: ignore[arg-type]
+    session.elapsed_s = elapsed_s
+    assert waiting._patience_s(several[-1], 12.0, 3.0) == patience_s
+    assert Trials(session, several, None)._patience_s(several[-1], 12.0, 3.0) == 3.0  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("timed", "due"), [(4, True), (5, False)])
 def test_half_of_the_usual_codecs_are_worth_more_than_further_calls(timed, due):
     """The pass is over at 12 of 20 s; while it has reached fewer than half of its codecs it goes on to 16."""

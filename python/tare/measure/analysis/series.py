@@ -50,7 +50,8 @@ def _one_series(
 ) -> tuple[Values, dict[str, Any]]:
     joined = _joined([columns for _, columns in pieces])
     wall = op == SPAN or case["labels"].get("threads", "1") == "all"
-    times = sample_times(joined, wall=wall)
+    in_memory = case["labels"].get("medium", "memory") == "memory"
+    times = sample_times(joined, wall=wall, in_memory=in_memory)
     values: Values = defaultdict(dict)
     place = 0
     for unit, columns in pieces:

@@ -142,7 +142,7 @@ class SampleTimes:
     marked: bool
 
 
-def sample_times(columns: Mapping[str, Any], *, wall: bool = False) -> SampleTimes:
+def sample_times(columns: Mapping[str, Any], *, wall: bool = False, in_memory: bool = False) -> SampleTimes:
     """Time per call of each sample.
 
     A sample holds the total of a batch of calls. Its time is user + system +
@@ -156,6 +156,8 @@ def sample_times(columns: Mapping[str, Any], *, wall: bool = False) -> SampleTim
             has them, ``user_ns, sys_ns, nivcsw, nvcsw``.
         wall: Take the wall clock (all threads, or two processes at once); samples
             without an involuntary switch are used when there are three or more.
+        in_memory: Whether the call waits for no file and no other process. Then it was not blocked where every sample
+            was preempted: what the wall clock has beyond its CPU time, others had.
 
     >>> times = sample_times({"batch": [2, 2], "wall_ns": [2200, 9000], "user_ns": [2000, 2000],
     ...                       "sys_ns": [0, 0], "nivcsw": [0, 3], "nvcsw": [1, 1]})
@@ -186,7 +188,10 @@ def sample_times(columns: Mapping[str, Any], *, wall: bool = False) -> SampleTim
         enough = bool(clean.sum() >= 3)
     if not blocked.size:
         return SampleTimes(nothing, cpu_ns, wall_ns, float("nan"), True)
-    typical = float(np.median(blocked[clean])) if enough else float(blocked.min())
+    if enough:
+        typical = float(np.median(blocked[clean]))
+    else:
+        typical = 0.0 if in_memory and not clean.any() else float(blocked.min())
     own = np.where(clean, blocked, typical) if enough else np.full(batch.shape, typical)
     return SampleTimes(cpu_ns + own, cpu_ns, wall_ns, typical, not enough)
 

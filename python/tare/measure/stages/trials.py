@@ -103,7 +103,7 @@ class Trials:
                 while (seat := self._next(until_s, last)) is not None:
                     group = _group(seat)  # which a codec that leaves files open loses
                     try:
-                        lives = self._try(seat, limit_s)
+                        lives = self._try(seat, self._patience_s(seat, until_s, limit_s))
                     finally:
                         self._leave(group)
                     if self._over and not lives:
@@ -213,6 +213,20 @@ class Trials:
         if self._fewest and 2 * len(tried) < len(self._seats):
             until_s = max(until_s, session.limit_s(SHARES["slow pass"]))
         return session.elapsed_s < until_s and session.elapsed_s + usual_s < session.limit_s(1.0)
+
+    def _patience_s(self, seat: Seat, until_s: float, limit_s: float) -> float:
+        """Returns after how many seconds a trial has failed.
+
+        Where the share of the pass is used before there is an answer, the machine is slow and not the codec: it may take
+        all of the time in which one may begin. Else the imports of the usual libraries, three seconds each, would be failures.
+
+        Args:
+            seat: The seat to try.
+            until_s: Elapsed seconds of the run at which the share of the pass is used.
+            limit_s: Seconds that a trial may take otherwise.
+        """
+        late = self._session.elapsed_s >= until_s and self._lacks_answer(seat)
+        return max(limit_s, self._grace_end_s(seat) - self._session.elapsed_s) if late else limit_s
 
     def _lacks_answer(self, seat: Seat) -> bool:
         """Whether so few codecs have been timed, one call each document or whole as this one is, that one more is a must."""
