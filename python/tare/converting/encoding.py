@@ -100,9 +100,9 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: boo
     if kind == "table":
         return _table(value, codec, later=later)
     if "document" not in codec.format.kinds and is_rows(value):
-        table, types = _table_of(value)
+        table, said = _table_of(value)
         written = _table(table, codec, later=later)
-        notes = (*written.notes, *(f"written as text: values of the type {name}" for name in types))
+        notes = (*written.notes, *said)
         return replace(written, counted=counted_in(value, table.schema), notes=notes)
     try:
         return Encoded(codec.encode(value), codec)
@@ -141,15 +141,21 @@ def _packed(data: bytes, codec: Codec) -> bytes:
 
 
 def _table_of(rows: list[Any]) -> tuple[Any, list[str]]:
-    """Returns rows as a table of Arrow's, and the types of values that became text for it."""
+    """Returns rows as a table of Arrow's, and what to tell of types that only their own format has."""
     try:
         return kinds.convert(rows, "arrow"), []
     except (EncodeError, Unsupported):
-        types: dict[str, None] = {}
-        plain = _texted(rows, types)
-        if not types:
-            raise
-        return kinds.convert(plain, "arrow"), list(types)
+        for decimals in (True, False):
+            told: dict[str, None] = {}
+            plain = _plainer(rows, told, decimals=decimals)
+            if not told:
+                raise
+            try:
+                return kinds.convert(plain, "arrow"), list(told)
+            except (EncodeError, Unsupported):
+                if not decimals:
+                    raise
+        raise
 
 
 def _as_text(codec: Codec) -> Codec | None:
@@ -159,14 +165,26 @@ def _as_text(codec: Codec) -> Codec | None:
     return _with(codec, {"default": "text"})
 
 
-def _texted(value: Any, types: dict[str, None]) -> Any:
-    """Returns a copy in which scalars that only their own format has are text; fills in their types."""
+def _plainer(value: Any, told: dict[str, None], *, decimals: bool) -> Any:
+    """Returns a copy in which scalars that only their own format has are text.
+
+    Args:
+        value: The document.
+        told: Takes what to tell of their types.
+        decimals: Whether decimals of BSON that are numbers become decimals instead.
+    """
     if isinstance(value, dict):
-        return {key: _texted(item, types) for key, item in value.items()}
+        return {key: _plainer(item, told, decimals=decimals) for key, item in value.items()}
     if is_foreign(value):  # of which some are tuples
-        types[type(value).__name__] = None
+        name = type(value).__name__
+        if decimals and name == "Decimal128" and (number := value.to_decimal()).is_finite():
+            told[f"written as decimals: values of the type {name}"] = None
+            return number
+        told[f"written as text: values of the type {name}"] = None
         return as_text(value)
-    return [_texted(item, types) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_plainer(item, told, decimals=decimals) for item in value]
+    return value
 
 
 @contextlib.contextmanager
