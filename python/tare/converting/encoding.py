@@ -14,6 +14,7 @@ from tare.codec import Codec, codec_part, packed, text_parts, write_parts
 from tare.converting import refused
 from tare.converting.counting import Counted, counted_in
 from tare.converting.orc_types import with_types_of_orc
+from tare.converting.plain_types import with_plain_types
 from tare.converting.rows import is_rows
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, Unsupported
@@ -120,18 +121,27 @@ def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
                 return Encoded(b"", codec, into=partial(write_parts, codec, parts))
             return Encoded(_packed(b"".join(parts), codec), codec)
         if later and codec.library.write is not None:
+            codec.encode(table.slice(0, 1))  # a type that is refused is refused here
             return Encoded(b"", codec, into=partial(codec.write, table))
         return Encoded(codec.encode(table), codec)
-    except (EncodeError, Unsupported):
-        if codec.format_id != "orc":
+    except (EncodeError, Unsupported) as error:
+        cast = with_types_of_orc(table) if codec.format_id == "orc" else with_plain_types(table, codec)
+        if cast is table:
             raise
-        cast = with_types_of_orc(table)
+        refused = error
+    later = later and codec.library.write is not None
+    try:
+        data = codec.encode(cast.slice(0, 1) if later else cast)
+    except (EncodeError, Unsupported) as again:
+        raise (again if codec.format_id == "orc" else refused) from again
     notes = [
         f"{printable(now.name, 30)}: {was.type} is written as {now.type}"
         for was, now in zip(table.schema, cast.schema, strict=True)
         if not was.type.equals(now.type)
     ]
-    return Encoded(codec.encode(cast), codec, notes=tuple(notes))
+    if later:
+        return Encoded(b"", codec, notes=tuple(notes), into=partial(codec.write, cast))
+    return Encoded(data, codec, notes=tuple(notes))
 
 
 def _packed(data: bytes, codec: Codec) -> bytes:
@@ -145,17 +155,15 @@ def _table_of(rows: list[Any]) -> tuple[Any, list[str]]:
     try:
         return kinds.convert(rows, "arrow"), []
     except (EncodeError, Unsupported):
-        for decimals in (True, False):
-            told: dict[str, None] = {}
-            plain = _plainer(rows, told, decimals=decimals)
-            if not told:
-                raise
-            try:
-                return kinds.convert(plain, "arrow"), list(told)
-            except (EncodeError, Unsupported):
-                if not decimals:
-                    raise
-        raise
+        told: dict[str, None] = {}
+        plain = _plainer(rows, told, decimals=True)
+        if not told:
+            raise
+        with contextlib.suppress(EncodeError, Unsupported):
+            return kinds.convert(plain, "arrow"), list(told)
+        told = {}
+        plain = _plainer(rows, told, decimals=False)
+        return kinds.convert(plain, "arrow"), list(told)
 
 
 def _as_text(codec: Codec) -> Codec | None:
