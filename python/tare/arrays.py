@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["array_of"]
+__all__ = ["array_of", "refuse_beside_moments"]
+
+_OF_NUMPY = ("datetime64", "timedelta64")
+_MOST_DEPTH = 100  # as deep as Arrow's lists and structs may be
 
 
 def array_of(values: Any, kind: Any = None, *, from_pandas: bool = False) -> Any:
@@ -36,9 +39,7 @@ def array_of(values: Any, kind: Any = None, *, from_pandas: bool = False) -> Any
     if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
         return pa.array(values, kind, from_pandas=from_pandas)  # a type of its own says what they are
     first = next((value for value in values if value is not None), None)
-    if type(first).__name__ in ("datetime64", "timedelta64"):
-        # Arrow reads the memory of what stands beside one of NumPy's moments, whatever it is.
-        _refuse_others(values, set(map(type, values)), (type(first),), type(first).__name__)
+    refuse_beside_moments(values)
     array: Any = pa.array(values, kind or _finest(first), from_pandas=from_pandas)
     found = array.type
     if _is_strict(found):
@@ -46,6 +47,59 @@ def array_of(values: Any, kind: Any = None, *, from_pandas: bool = False) -> Any
             array = pa.array(values, _in_nanoseconds(found), from_pandas=from_pandas)
         _refuse_mixed(values, array.type, from_pandas)
     return array
+
+
+def refuse_beside_moments(values: Iterable[Any]) -> None:
+    """Refuses other values beside NumPy's moments and lengths of time, of which Arrow reads memory that is not theirs.
+
+    At whatever depth: in the same lists, and under the same name of objects.
+
+    Args:
+        values: A list, a tuple, an array or a series of objects.
+
+    Raises:
+        ArrowTypeError: There is one.
+
+    >>> import numpy as np
+    >>> refuse_beside_moments([[np.datetime64("2024-01-02"), None], [np.datetime64("2024-01-03")]])
+    """
+    if not _has_moments(values):
+        return
+    work: list[tuple[Iterable[Any], int]] = [(values, 0)]
+    while work:
+        some, depth = work.pop()
+        there = set(map(type, some))
+        own = next((one for one in there if one.__name__ in _OF_NUMPY), None)
+        if own is not None:
+            _refuse_others(some, there, (own,), own.__name__)
+        elif depth < _MOST_DEPTH:
+            lists = [one for one in some if _is_listed(one)]
+            if lists:
+                work.append((list(chain.from_iterable(lists)), depth + 1))
+            names = dict.fromkeys(name for one in some if isinstance(one, dict) for name in one)
+            for name in names:
+                cells = [one[name] for one in some if isinstance(one, dict) and name in one]
+                work.append((cells, depth + 1))
+
+
+def _has_moments(values: Iterable[Any]) -> bool:
+    """Whether one of NumPy's moments stands somewhere in values; a level at a time, as most have few levels."""
+    level = values
+    for _ in range(_MOST_DEPTH):
+        classes = set(map(type, level))
+        if any(one.__name__ in _OF_NUMPY for one in classes):
+            return True
+        if not any(hasattr(one, "__iter__") and one not in (str, bytes) for one in classes):
+            return False
+        lists = chain.from_iterable(one for one in level if _is_listed(one))
+        cells = chain.from_iterable(one.values() for one in level if isinstance(one, dict))
+        level = [*lists, *cells]
+    return False
+
+
+def _is_listed(value: Any) -> bool:
+    """Whether Arrow makes a list of a value."""
+    return isinstance(value, list | tuple | set | frozenset) or bool(getattr(value, "ndim", 0))
 
 
 def _finest(first: Any) -> Any:
@@ -151,7 +205,7 @@ def _is_of(one: type, own: tuple[type, ...]) -> bool:
     """Whether values of a class are of some others; of NumPy's and Arrow's own, Arrow knows the types."""
     if one is type(None) or issubclass(one, own):
         return own != (dt.date,) or not issubclass(one, dt.datetime)
-    if one.__name__ in ("datetime64", "timedelta64"):
+    if one.__name__ in _OF_NUMPY:
         return bool({dt.date, dt.datetime, dt.timedelta}.intersection(own))
     return one.__module__.partition(".")[0] == "pyarrow"
 

@@ -20,6 +20,7 @@ __all__ = [
     "commit_both",
     "first_bytes",
     "flush_to_disk",
+    "is_special",
     "last_bytes",
     "make_folders",
     "mode_of",
@@ -205,19 +206,21 @@ class Replacement:
         self, path: str | os.PathLike[str], *, exclusive: bool = False, source: str | None = None
     ) -> None:
         self._source = source
-        self.target = os.path.realpath(path)
-        self.exclusive = exclusive
-        if exclusive and os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
         # A device, a fifo: there is nothing to replace, and renaming would destroy it.
-        self.direct = os.path.exists(self.target) and not os.path.isfile(self.target)
+        self.direct = is_special(path)
+        self.target = os.fspath(path) if self.direct else os.path.realpath(path)
+        self.exclusive = exclusive
+        if exclusive and not self.direct and os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
+        if os.path.isdir(self.target):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         self.temporary = self.target
         self._removal: weakref.finalize[..., Replacement] | None = None
         if not self.direct:
             try:
                 descriptor = self._create()
-            except FileNotFoundError as error:
-                raise FileNotFoundError(error.errno, error.strerror, os.fspath(path)) from None
+            except OSError as error:  # which names the temporary file
+                raise OSError(error.errno, error.strerror, os.fspath(path)) from None
             os.close(descriptor)
 
     def _create(self) -> int:
@@ -278,6 +281,20 @@ def _remove(path: str, process: int) -> None:
             os.unlink(path)
 
 
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Returns true if a path leads to what is written into rather than replaced: a device, a pipe, a socket.
+
+    Links such as ``/dev/stdout`` are followed by the system: where they lead need not have a name.
+
+    Args:
+        path: The path.
+
+    >>> is_special(os.devnull), is_special(tempfile.gettempdir()), is_special("/dev/none/x")
+    (True, False, False)
+    """
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     """Refuse a file that could not be written, before the work that makes it; nothing is made or changed.
 
@@ -296,8 +313,8 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     try:
         if os.path.isdir(target):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
-        if os.path.exists(target) and not os.path.isfile(target):
-            if not os.access(target, os.W_OK):
+        if is_special(path):
+            if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
             return
         if os.path.exists(target):

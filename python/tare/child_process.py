@@ -1,9 +1,10 @@
 """A process of its own for readers that damaged bytes can crash: it dies alone, and the caller gets an error.
 
 One process is started when it is first needed and serves one request after another, within limits of memory and
-processor time; after a crash the next request starts another. It ends with its parent. A request is a line of JSON, and
-the bytes to read where they are no file; the answer is a line of JSON, then batches as an Arrow stream if it says so, then
-a line that says whether all went well. What comes out of it is looked at like a foreign file.
+processor time; one that does nothing at all is ended too. After a crash the next request starts another. It ends with its
+parent. A request is a line of JSON, and the bytes to read where they are no file; the answer is a line of JSON, then batches
+as an Arrow stream if it says so, then a line that says whether all went well. What comes out of it is looked at like a
+foreign file.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
+import io
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
@@ -41,6 +45,10 @@ _START = "import json,sys; sys.path[:] = json.loads(sys.argv[1]); from tare.chil
 _SPARE_BYTES = 4 << 30  # of addresses: libraries reserve more than they use
 _END_S = 1.0  # for which one whose output ended may take to end
 _CPU_S, _BYTES_A_CPU_S = 60, 1 << 20  # processor time of a request, and what more bytes get more of
+_LOOK_S = 1.0  # how often a process that does not answer is looked at
+_MOST_QUIET = 60  # looks at which it has done nothing since the one before
+_MOST_WAITS = 10  # looks at which it does not answer, for each second of processor time that it may take
+_PIPE_BYTES = 1 << 16
 
 
 def ask(task: str, source: str | Buffer, **options: Any) -> Any:
@@ -91,7 +99,14 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
         )
+        self._patience = _Patience(self._process, 0)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        if _CAN_POLL:
+            os.set_blocking(self._process.stdin.fileno(), False)
+        self._answers = io.BufferedReader(_Answers(self))
 
     @property
     def is_alive(self) -> bool:
@@ -110,11 +125,12 @@ class _Child:
 
         self._send(task, source, options)
         said = self._answer()
-        assert self._process.stdout is not None
         try:
-            with ipc.open_stream(cast(Any, self._process.stdout)) as reader:
+            with ipc.open_stream(cast(Any, self._answers)) as reader:
                 table = reader.read_all()
         except (pa.ArrowException, OSError):
+            if self._patience.why:
+                self._died()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_S)
                 self._died()
@@ -127,7 +143,8 @@ class _Child:
         """Ends the process."""
         self.forget()
         self._process.kill()
-        self._process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it waits for a disk, and dies behind that
+            self._process.wait(_END_S)
 
     def forget(self) -> None:
         """Closes its pipes on this side, and leaves it to the process that started it."""
@@ -139,18 +156,34 @@ class _Child:
     def _send(self, task: str, source: str | Buffer, options: dict[str, Any]) -> None:
         request: dict[str, Any] = {"task": task, "options": options}
         request |= {"path": os.path.abspath(source)} if isinstance(source, str) else {"size": len(source)}
-        assert self._process.stdin is not None
+        size = _size_of(source)
+        self._patience = _Patience(self._process, _MOST_WAITS * (_CPU_S + size // _BYTES_A_CPU_S))
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._write(json.dumps(request).encode() + b"\n")
             if not isinstance(source, str):
-                self._process.stdin.write(source)
-            self._process.stdin.flush()
+                self._write(source)
         except OSError:
             self._died()
 
-    def _answer(self) -> Any:
+    def _write(self, data: Buffer) -> None:
+        assert self._process.stdin is not None
+        rest = memoryview(data).cast("B")
+        while rest and self._patience.wait(self._process.stdin.fileno(), writing=True):
+            rest = rest[self._process.stdin.write(rest[:_PIPE_BYTES]) or 0 :]
+
+    def take(self, into: Any) -> int:
+        """Reads some bytes of its answer into a buffer, and returns how many; 0 where there are no more.
+
+        Args:
+            into: The buffer.
+        """
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        if not self._patience.wait(self._process.stdout.fileno()):
+            return 0
+        return int(cast(Any, self._process.stdout).readinto(into) or 0)
+
+    def _answer(self) -> Any:
+        line = self._answers.readline()
         if not line.endswith(b"\n"):
             self._died()
         answer = json.loads(line)
@@ -159,7 +192,14 @@ class _Child:
         return answer["said"]
 
     def _died(self) -> NoReturn:
-        code = self._process.wait()
+        if self._patience.why:
+            self.close()
+            raise Limit(self._patience.why)
+        try:
+            code = self._process.wait(_MOST_QUIET * _LOOK_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
         self.close()
         if code < 0 and -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)):
             raise Limit("its reader took more time or memory than it may and was ended")
@@ -169,6 +209,105 @@ class _Child:
         )
 
 
+class _Answers(io.RawIOBase):
+    """The answers of a process as a file.
+
+    Args:
+        child: The process.
+    """
+
+    def __init__(self, child: _Child) -> None:
+        super().__init__()
+        self._child = weakref.ref(child)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        child = self._child()
+        return 0 if child is None else child.take(into)
+
+
+class _Patience:
+    """How long a request is waited for: as long as its process does something, within a limit.
+
+    It is looked at from time to time rather than by a clock, so that what was stopped as a whole is not taken for idle.
+
+    Args:
+        process: The process.
+        most: Looks at which it may be without an answer.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], most: int) -> None:
+        self._process = process
+        self._most = most
+        self._looks = 0
+        #: Why it was ended; empty while it was not.
+        self.why = ""
+
+    def wait(self, pipe: int, *, writing: bool = False) -> bool:
+        """Waits until a pipe has bytes, or takes some; false if the process was ended instead.
+
+        Args:
+            pipe: Its descriptor.
+            writing: Whether bytes are to be written.
+        """
+        if self.why:
+            return False
+        if not _CAN_POLL:
+            return True
+        ready = select.poll()
+        ready.register(pipe, select.POLLOUT if writing else select.POLLIN)
+        quiet, before = 0, _work_of(self._process.pid)
+        while not ready.poll(_LOOK_S * 1000):
+            self._looks += 1
+            now = _work_of(self._process.pid)
+            quiet = quiet + 1 if now is not None and now == before else 0
+            before = now
+            if quiet >= _MOST_QUIET:
+                self.why = (
+                    f"its reader did nothing for {quiet * _LOOK_S:.0f} s and was ended: the bytes are made to hang it, "
+                    "or the disk that they are on does not answer"
+                )
+            elif self._looks >= self._most:
+                self.why = "its reader took more time than it may and was ended"
+            if self.why:
+                self._process.kill()
+                return False
+        return True
+
+
+def _work_of(pid: int) -> tuple[int, ...] | None:
+    """Returns numbers that change when a process does something; None where it waits for a processor, or nothing is known."""
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            if _fields_of(f"/proc/{pid}/task/{thread}/stat")[0] == b"R":
+                return None
+        fields = _fields_of(f"/proc/{pid}/stat")
+        moved: list[int] = []
+        with contextlib.suppress(PermissionError), open(f"/proc/{pid}/io", "rb") as file:
+            moved += [int(line.split()[1]) for line in file if line.startswith((b"rchar", b"wchar"))]
+    except (OSError, ValueError, IndexError):
+        return None
+    return (int(fields[11]), int(fields[12]), *moved)  # processor time of its own, and of the system for it
+
+
+def _fields_of(path: str) -> list[bytes]:
+    """Returns what stands in a file of the process table behind the name of the program."""
+    with open(path, "rb") as file:
+        return file.read().rpartition(b")")[2].split()
+
+
+def _size_of(source: str | Buffer) -> int:
+    if not isinstance(source, str):
+        return memoryview(source).nbytes
+    try:
+        return os.path.getsize(source)
+    except OSError:  # which the process tells
+        return 0
+
+
+_CAN_POLL = hasattr(select, "poll")
 _idle: list[_Child] = []
 _lock = threading.Lock()
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare import kinds
+from tare.arrays import array_of
 from tare.datasets import footprint, hashing, objects, sampling, saving, summary
 from tare.datasets.file_sets import FileSet, find_file_set
 from tare.datasets.levels import levels_of_part
@@ -359,7 +360,7 @@ def _object(x: Any, name: str | None) -> Dataset:
         x, kind = {field: x[field] for field in x.dtype.names}, "numpy"
         import pyarrow as pa
 
-        x = pa.table({field: pa.array(values) for field, values in x.items()})
+        x = pa.table({field: array_of(values) for field, values in x.items()})
     elif known == "pyarrow" and type(x).__name__ in ("RecordBatch", "RecordBatchReader"):
         import pyarrow as pa
 

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, codec_part
-from tare.converting import batches, changes, dictionaries, line_tables, objects
+from tare.converting import batches, changes, dictionaries, exact_texts, line_tables, objects
 from tare.converting.counting import changes_of
 from tare.converting.encoding import Encoded, advising, encode, usual_codec
 from tare.converting.naming import codec_for, compressor_of, of_files
 from tare.converting.rows import filled
 from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.converting.second_reading.verdict import judge
+from tare.converting.targets import already_there, refuse_target
 from tare.converting.watching import watching
 from tare.dataset import Dataset, of_source, open_dataset
 from tare.datasets import yaml_notes
@@ -36,7 +37,7 @@ from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.opening import Loaded
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
-from tare.errors import DecodeError, EncodeError, Unsupported, UsageError
+from tare.errors import DecodeError, EncodeError, Unsupported
 from tare.r.losses import Losses, settle
 from tare.unchanged import Watch
 
@@ -229,8 +230,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         TareError: The source cannot be read; as `open_dataset`.
     """
     target = codec_for(dst, codec)
-    if not overwrite and not hasattr(dst, "write") and os.path.lexists(dst):
-        raise _is_there(dst)
+    refuse_target(dst, overwrite=overwrite)
     job = _Job(
         target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, overwrite, on_progress
     )  # fmt: skip
@@ -238,10 +238,9 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     job.source = source.path if source is not None else None
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
-    if variable is not None and (source is None or source.format != "rdata"):
-        raise UsageError("a variable (--variable) is chosen of an RData file, and the source is none")
+    objects.select_variable(source, variable)
     if source is not None and source.format in objects.FORMATS:
-        source.variable, source.tabular = variable, target.format.kinds == {"table"}
+        source.tabular = target.format.kinds == {"table"}
         source.keyed = objects.keeps_keys(usual_codec(target, codec, "table"))
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
     with watching(source, left) as job.watch:
@@ -387,11 +386,7 @@ def _opened(job: _Job) -> Iterator[BinaryIO]:
         with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite, source=job.source) as file:
             yield file
     except FileExistsError as error:  # another conversion was quicker
-        raise _is_there(job.dst) from error
-
-
-def _is_there(dst: Any) -> FileExistsError:
-    return FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
+        raise already_there(job.dst) from error
 
 
 def _object(source: Source, job: _Job) -> Conversion:
@@ -419,7 +414,7 @@ def _whole(
     left_out = False
     hint = objects.encoding_hint(losses)
     if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
-        inside = [*objects.levels_inside(data.value, codec), *objects.as_rows(codec)]
+        inside = objects.losses_of_columns(data.value, codec)
         losses += inside
         settle(inside, [], strict=job.strict, what=printable(data.name))
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
@@ -494,24 +489,29 @@ def _verify(
                 f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",
                 format=codec.format_id,
             ) from error
-    found = (
-        changes.columns_changes(data.value, back)
-        if by_lines
-        else changes.table_changes(data.value, back)
-        if data.kind == "table"
-        else _document_changes(data.value, back)
-    )
+    found = _changes(data, back, by_lines=bool(by_lines))
+    if codec.format_id == "csv":
+        found = exact_texts.judged(found, data.value, back, result, partial(_changes, data))
     found = [*changes.non_finite_losses(codec, back, data.kind), *found]
     changes.allowed(found, codec, allow_loss=job.allow_loss)
     again = read_again(Request(result, back, thorough=bool(job.verify)))
     return found, again
 
 
+def _changes(data: Dataset, back: Any, *, by_lines: bool = False) -> list[dict[str, Any]]:
+    if by_lines:
+        return changes.columns_changes(data.value, back)
+    if data.kind == "table":
+        return changes.table_changes(data.value, back)
+    return _document_changes(data.value, back)
+
+
 def _document_changes(value: Any, back: Any) -> list[dict[str, Any]]:
-    if kinds.kind_of(back) == "table":  # records went into a table format
+    columns = kinds.kind_of(back) == "table"  # records went into a table format
+    if columns:
         back = kinds.convert(back, "records" if isinstance(value, list) else "columns")
         value = filled(value, back)  # the names that a row lacks are told before
-    return changes.document_changes(value, back)
+    return changes.document_changes(value, back, columns=columns)
 
 
 def _same_bytes(source: Source, target: Codec, job: _Job) -> bool:

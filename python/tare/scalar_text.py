@@ -66,7 +66,8 @@ def _name_of(value: object) -> str:
 def _duration(value: timedelta) -> str:
     sign, value = ("-", -value) if value < timedelta(0) else ("", value)
     whole = value.days * 86_400 + value.seconds
-    return f"{sign}PT{whole}.{value.microseconds:06d}".rstrip("0").rstrip(".") + "S"
+    finer = f"{getattr(value, 'nanoseconds', 0):03d}"  # which pandas' own have
+    return f"{sign}PT{whole}.{value.microseconds:06d}{finer}".rstrip("0").rstrip(".") + "S"
 
 
 def _extended_json(value: Any) -> str:

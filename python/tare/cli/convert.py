@@ -24,6 +24,8 @@ __all__ = ["command"]
 _SHOWN = 8
 _WHAT = {"type": "type only", "lossy": "VALUES CHANGED", "lost": "lost", "null": "NULLS"}
 _VERIFY = ("size", "hash", "decode")
+# Names of the standard output of this process: opened anew, a file that it leads to would be cut.
+_STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 class _Command(click.Command):
@@ -91,7 +93,7 @@ class _Command(click.Command):
     is_flag=True,
     help="From and to R: leave out promises, functions, bytecode, active bindings, external pointers.",
 )
-@click.option("--variable", metavar="NAME", help="Convert this variable of an RData file; all by default.")
+@click.option("--variable", metavar="NAME", help="Convert this variable of each RData file; all by default.")
 @click.option(
     "--strict",
     is_flag=True,
@@ -131,8 +133,6 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     if options["allow_loss"] and given["on_loss"] == "fail":
         raise UsageError("--allow-loss and --on-loss fail say the opposite; give one.")
     if many.wanted(sources, given):
-        if options["variable"] is not None:
-            raise UsageError("--variable is of one RData file; a run of many converts each file as a whole.")
         return many.convert(list(sources[:-1]), sources[-1], options, given)
 
     from tare import io
@@ -140,6 +140,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     from tare.scale import remote
 
     src, dst = sources
+    dst = "-" if dst in _STANDARD_OUTPUT else dst
     many.one(options, given)
     if options["to"] and options["codec"]:
         raise UsageError("--to and --codec both name the format of DST; give one.")

@@ -190,6 +190,8 @@ def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, s
         more["columns"] = options["columns"]
     if options["encoding"]:
         more["encoding"] = options["encoding"]
+    if options["variable"] is not None:
+        more["variable"] = options["variable"]
     return more | {name: 1 for name in ("data_only", "strict") if options[name]}
 
 

@@ -187,18 +187,23 @@ def becomes(change: dict[str, Any]) -> str:
     return f"{'is written' if change['to'] == NOT_JSON else 'comes back'} as {change['to']}"
 
 
-def document_changes(before: Any, back: Any) -> list[dict[str, Any]]:
+def document_changes(before: Any, back: Any, *, columns: bool = False) -> list[dict[str, Any]]:
     """Values that came back as another type or value, at most twenty, by path.
 
     The name of a zone belongs to the type of a time, as in tables: measuring counts it as lost, but the moment and its
     offset are written.
+
+    Args:
+        before: What was written.
+        back: What a reader gives.
+        columns: Whether it is rows that were the columns of a table, of which one of decimals has one scale.
 
     >>> document_changes({"a": (1, 2)}, {"a": [1, 2]})
     [{'path': 'a (type)', 'verdict': 'type', 'from': 'tuple', 'to': 'list', 'count': 1}]
     """
     from tare.fidelity.values import compare_values
 
-    return _told(compare_values(before, back, limit=_MOST, by_offset=True))
+    return _told(compare_values(before, back, limit=_MOST, by_offset=True, by_number=columns))
 
 
 def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> list[dict[str, Any]]:

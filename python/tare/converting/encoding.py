@@ -14,6 +14,7 @@ from tare.codec import Codec, codec_part, packed, text_parts, write_parts
 from tare.converting import refused
 from tare.converting.counting import Counted, counted_in
 from tare.converting.orc_types import with_types_of_orc
+from tare.converting.plain_types import with_plain_types
 from tare.converting.rows import is_rows
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, Unsupported
@@ -100,9 +101,9 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: boo
     if kind == "table":
         return _table(value, codec, later=later)
     if "document" not in codec.format.kinds and is_rows(value):
-        table, types = _table_of(value)
+        table, said = _table_of(value)
         written = _table(table, codec, later=later)
-        notes = (*written.notes, *(f"written as text: values of the type {name}" for name in types))
+        notes = (*written.notes, *said)
         return replace(written, counted=counted_in(value, table.schema), notes=notes)
     try:
         return Encoded(codec.encode(value), codec)
@@ -120,18 +121,27 @@ def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
                 return Encoded(b"", codec, into=partial(write_parts, codec, parts))
             return Encoded(_packed(b"".join(parts), codec), codec)
         if later and codec.library.write is not None:
+            codec.encode(table.slice(0, 1))  # a type that is refused is refused here
             return Encoded(b"", codec, into=partial(codec.write, table))
         return Encoded(codec.encode(table), codec)
-    except (EncodeError, Unsupported):
-        if codec.format_id != "orc":
+    except (EncodeError, Unsupported) as error:
+        cast = with_types_of_orc(table) if codec.format_id == "orc" else with_plain_types(table, codec)
+        if cast is table:
             raise
-        cast = with_types_of_orc(table)
+        refused = error
+    later = later and codec.library.write is not None
+    try:
+        data = codec.encode(cast.slice(0, 1) if later else cast)
+    except (EncodeError, Unsupported) as again:
+        raise (again if codec.format_id == "orc" else refused) from again
     notes = [
         f"{printable(now.name, 30)}: {was.type} is written as {now.type}"
         for was, now in zip(table.schema, cast.schema, strict=True)
         if not was.type.equals(now.type)
     ]
-    return Encoded(codec.encode(cast), codec, notes=tuple(notes))
+    if later:
+        return Encoded(b"", codec, notes=tuple(notes), into=partial(codec.write, cast))
+    return Encoded(data, codec, notes=tuple(notes))
 
 
 def _packed(data: bytes, codec: Codec) -> bytes:
@@ -141,15 +151,19 @@ def _packed(data: bytes, codec: Codec) -> bytes:
 
 
 def _table_of(rows: list[Any]) -> tuple[Any, list[str]]:
-    """Returns rows as a table of Arrow's, and the types of values that became text for it."""
+    """Returns rows as a table of Arrow's, and what to tell of types that only their own format has."""
     try:
         return kinds.convert(rows, "arrow"), []
     except (EncodeError, Unsupported):
-        types: dict[str, None] = {}
-        plain = _texted(rows, types)
-        if not types:
+        told: dict[str, None] = {}
+        plain = _plainer(rows, told, decimals=True)
+        if not told:
             raise
-        return kinds.convert(plain, "arrow"), list(types)
+        with contextlib.suppress(EncodeError, Unsupported):
+            return kinds.convert(plain, "arrow"), list(told)
+        told = {}
+        plain = _plainer(rows, told, decimals=False)
+        return kinds.convert(plain, "arrow"), list(told)
 
 
 def _as_text(codec: Codec) -> Codec | None:
@@ -159,14 +173,26 @@ def _as_text(codec: Codec) -> Codec | None:
     return _with(codec, {"default": "text"})
 
 
-def _texted(value: Any, types: dict[str, None]) -> Any:
-    """Returns a copy in which scalars that only their own format has are text; fills in their types."""
+def _plainer(value: Any, told: dict[str, None], *, decimals: bool) -> Any:
+    """Returns a copy in which scalars that only their own format has are text.
+
+    Args:
+        value: The document.
+        told: Takes what to tell of their types.
+        decimals: Whether decimals of BSON that are numbers become decimals instead.
+    """
     if isinstance(value, dict):
-        return {key: _texted(item, types) for key, item in value.items()}
+        return {key: _plainer(item, told, decimals=decimals) for key, item in value.items()}
     if is_foreign(value):  # of which some are tuples
-        types[type(value).__name__] = None
+        name = type(value).__name__
+        if decimals and name == "Decimal128" and (number := value.to_decimal()).is_finite():
+            told[f"written as decimals: values of the type {name}"] = None
+            return number
+        told[f"written as text: values of the type {name}"] = None
         return as_text(value)
-    return [_texted(item, types) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_plainer(item, told, decimals=decimals) for item in value]
+    return value
 
 
 @contextlib.contextmanager

@@ -20,13 +20,12 @@ from tare.tagged.scalars import zone_of
 
 __all__ = [
     "FORMATS",
-    "as_rows",
     "data_of",
     "encoding_hint",
     "keeps_keys",
     "keeps_schema",
     "keeps_zones",
-    "levels_inside",
+    "losses_of_columns",
     "not_kept",
     "notes_of",
     "of_name",
@@ -34,7 +33,9 @@ __all__ = [
     "read_object",
     "refuse_without_r",
     "same",
+    "select_variable",
     "stays",
+    "types_not_kept",
     "write",
     "writes",
 ]
@@ -106,7 +107,17 @@ def keeps_zones(codec: Codec) -> bool:
         return False
 
 
-def as_rows(codec: Codec) -> list[Loss]:
+def losses_of_columns(table: Any, codec: Codec) -> list[Loss]:
+    """Returns what the columns of a table of R, and its shape, lose in a file of a codec.
+
+    Args:
+        table: The table.
+        codec: What it becomes.
+    """
+    return [*_levels_inside(table, codec), *types_not_kept(table, codec), *_as_rows(codec)]
+
+
+def _as_rows(codec: Codec) -> list[Loss]:
     """What is told of a data frame where it becomes a document: it comes back as a list of its rows, or of its columns."""
     shape = codec.library.native.get("table")
     if writes(codec) or "document" not in codec.format.kinds or shape not in ("records", "columns"):
@@ -114,7 +125,7 @@ def as_rows(codec: Codec) -> list[Loss]:
     return [Loss("", "type_changed", "data.frame", "a list of its rows" if shape == "records" else "a list")]
 
 
-def levels_inside(table: Any, codec: Codec) -> list[Loss]:
+def _levels_inside(table: Any, codec: Codec) -> list[Loss]:
     """What is lost of factors of a table of R, where R has factors again from the codec's files.
 
     Arrow's own files have the levels of each; Parquet, without rows, has none, and of those in lists the ones that some
@@ -140,6 +151,65 @@ def levels_inside(table: Any, codec: Codec) -> list[Loss]:
             for field in inside
         ),
     ]
+
+
+def types_not_kept(table: Any, codec: Codec) -> list[Loss]:
+    """What is lost of factors and of names of zones of a table of R, where files of the codec have no place for them.
+
+    As of vectors and lists of R in documents: the values and the moments are there, and the rest is a loss.
+
+    Args:
+        table: The table.
+        codec: What it becomes.
+    """
+    from tare.r.frames import has_levels
+    from tare.r.zones import zone_within
+
+    if writes(codec) or keeps_keys(codec):
+        return []
+    coded = [field.name for field in table.schema if has_levels(field.type)]
+    zoned = [(field.name, zone) for field in table.schema if (zone := zone_within(field.type)) is not None]
+    levels = [] if coded and _comes_back(_factor(), codec) else coded
+    zones = [] if zoned and _comes_back(_moment(), codec) else zoned
+    return [
+        *(
+            Loss(f"${name}@levels", "attribute_dropped", "levels and their order", "values")
+            for name in levels
+        ),
+        *(
+            Loss(f"${name}@tzone", "attribute_dropped", f"time zone {zone}", "its moments")
+            for name, zone in zones
+        ),
+    ]
+
+
+def _factor() -> Any:
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), pa.array(["b", "a"]))
+
+
+def _moment() -> Any:
+    import pyarrow as pa
+
+    return pa.array([0], pa.timestamp("us", "Europe/Paris"))
+
+
+def _comes_back(array: Any, codec: Codec) -> bool:
+    """Whether a column of a file of the codec is what it was, with its levels and its zone."""
+    import pyarrow as pa
+
+    from tare import kinds
+
+    try:
+        back: Any = codec.decode(codec.encode(pa.table({"x": array})))
+        column = kinds.convert(back, "arrow").column(0)
+    except TareError:
+        return False
+    if pa.types.is_dictionary(array.type):
+        coded = pa.types.is_dictionary(column.type)
+        return coded and column.chunk(0).dictionary.to_pylist() == array.dictionary.to_pylist()
+    return bool(getattr(column.type, "tz", None) == array.type.tz)
 
 
 def encoding_hint(losses: list[Loss]) -> str:
@@ -190,6 +260,22 @@ def refuse_without_r(source_format: str | None, target: Codec) -> None:
         raise UsageError(
             "data_only (--data-only) leaves out what R has beside data, and neither side is a format of R"
         )
+
+
+def select_variable(source: Source | None, variable: str | None) -> None:
+    """Makes a source one variable of its RData file; None leaves all.
+
+    Raises:
+        UsageError: The source is not such a file.
+    """
+    if variable is None:
+        return
+    if source is None or source.format != "rdata":
+        found = "a value" if source is None else f"{printable(source.name)}, which is {source.format}"
+        raise UsageError(
+            f"invalid --variable (variable=) {printable(variable, 60)!r}: expected an RData file, got {found}"
+        )
+    source.variable = variable
 
 
 def data_of(source: Source, *, encoding: str | None, columns: list[str] | None, losses: list[Loss]) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tare.converting.plain_types import with_plain_scale
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -14,7 +16,7 @@ def with_types_of_orc(table: pa.Table) -> pa.Table:
     """Returns a table with every column in a type that Arrow writes to ORC, as far as there is one.
 
     Categories and runs are their values; unsigned integers signed ones that hold them, or decimals; small floats larger ones; times of
-    day their texts; lengths of time numbers of their unit.
+    day their texts, as decimals of more than 38 digits; lengths of time numbers of their unit.
 
     Args:
         table: The table.
@@ -65,6 +67,8 @@ def _type_of_orc(kind: Any, widest: Any) -> Any:
         return pa.list_(_field(kind.value_field, widest), kind.list_size)
     if types.is_uint64(kind):
         return widest
+    if types.is_decimal(kind):
+        return with_plain_scale(kind, most=38)
     return next((there for test, there in _SCALARS if getattr(types, test)(kind)), lambda: kind)()
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source, printable
+from tare.errors import Malformed
 from tare.formats.csv_rows import DELIMITERS, blank_start, first_row, unquoted_rows
 
 __all__ = ["advice", "header_below", "reason_of_last"]
@@ -19,6 +20,7 @@ _NUMBER = re.compile(rb" *[+-]?[0-9][0-9.,eE+-]* *")
 _ABSENT = (b"", b"NA")
 _QUOTED = b'"'  # stands for any text in quotes
 _END_OF_DOS = b"\x1a"
+_LAST_BYTES = 64
 
 
 def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: int, got: int) -> str:
@@ -89,11 +91,35 @@ def reason_of_last(source: Source, data: bytes, style: Dialect, start: int) -> s
     """
     last = data[start:]
     if last.strip() == _END_OF_DOS:
-        return (
-            "It is the byte 0x1a, with which old programs of DOS end a file: remove it, e.g. by "
-            f"tr -d '\\032' < {shlex.quote(printable(source.name))}."
-        )
+        return _without_mark(source)
     return _misplaced_quote(source, last[:_AROUND_BYTES], style)
+
+
+def mark_of_dos(source: Source, data: bytes, style: Dialect) -> Malformed | None:
+    """Returns the error of a text that ends with the mark of old programs of DOS, which would be a value; None without one.
+
+    Alone in a row of several columns it is told as a row that is too short.
+
+    Args:
+        source: The file.
+        data: Its text.
+        style: How fields stand in it.
+    """
+    last = data[-_LAST_BYTES:].rstrip()
+    before = last.removesuffix(_END_OF_DOS)
+    if before == last or (not style.one and (not before or before.endswith((b"\n", b"\r")))):
+        return None
+    at = len(data) - len(data[-_LAST_BYTES:]) + len(before)
+    return source.error(
+        Malformed, "its last value ends with a mark that is no text", offset=at, advice=_without_mark(source)
+    )
+
+
+def _without_mark(source: Source) -> str:
+    return (
+        "It is the byte 0x1a, with which old programs of DOS end a file: remove it, e.g. by "
+        f"tr -d '\\032' < {shlex.quote(printable(source.name))}."
+    )
 
 
 def header_below(source: Source, data: bytes, style: Dialect) -> str:

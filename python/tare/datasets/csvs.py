@@ -119,6 +119,8 @@ def read(
 
     if re.search(rb"\S", data) is None:
         raise blank_error(source)
+    if (mark := csv_misfits.mark_of_dos(source, data, style)) is not None:
+        raise mark
     if lacks_end(data, style) or (not data.endswith((b"\n", b"\r")) and _is_header(data, style)):
         data += b"\n"
     table = _read(source, data, style, types or {}, columns)

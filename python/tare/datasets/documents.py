@@ -33,6 +33,7 @@ from tare.errors import (
     Truncated,
     Unsupported,
 )
+from tare.formats import yaml_tags
 
 __all__ = ["FIRST", "MAX_DEPTH", "SPREAD", "load", "parse_json", "parse_lines", "parse_whole"]
 
@@ -117,6 +118,8 @@ def load(
         whole, used = _whole(source, data)
         share, data = share * used / len(data), whole
     if re.search(rb"\S", data) is None:
+        if source.format == "ndjson":  # which writes a list without an item as a blank line
+            return [], share, FIRST
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
     value = read(source, data)
     if check_names and source.format in ("json", "ndjson"):
@@ -321,7 +324,7 @@ def _yaml(source: Source, data: bytes) -> Any:
     readings = yaml_notes.Readings()
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     core = yaml_notes.says_core(data)
-    loader = yaml_notes.core_loader(base) if core else yaml_notes.loader(base, readings)
+    loader = yaml_notes.core_loader(base, readings) if core else yaml_notes.loader(base, readings)
     _yaml_depth(source, data)
     try:
         values = list(yaml.load_all(data, Loader=loader))  # a safe loader
@@ -335,7 +338,7 @@ def _yaml(source: Source, data: bytes) -> Any:
         ) from None
     value = values[0] if len(values) == 1 else values
     _check_tree(source, value, shares=b"*" in data)
-    source.notes += filter(None, [readings.note(), repeats.note(readings.repeated)])
+    source.notes += filter(None, [readings.note(), readings.note_finer(), repeats.note(readings.repeated)])
     return value
 
 
@@ -361,18 +364,20 @@ def _yaml_depth(source: Source, data: bytes) -> None:
 
 def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
     mark = getattr(error, "problem_mark", None)
-    problem = printable(str(getattr(error, "problem", None) or error).split("\n")[0])
+    problem = printable(str(getattr(error, "problem", None) or error).split("\n")[0], 160)
     if mark is None:
         return source.error(Malformed, problem, advice="Repair it.")
     at = min(len(data.decode("utf-8", "replace")[: mark.index].encode()), len(data))
     if "nesting depth" in problem:  # libyaml 0.2.6 counts for itself, to as many levels
         return source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", offset=at, advice=_FLATTEN)
     where = f"{problem} in line {mark.line + 1:,}"
+    if advice := yaml_tags.advice_of(error):
+        return source.error(
+            Unsupported if yaml_tags.is_foreign(error) else Malformed, where, offset=at, advice=advice
+        )
     if at >= len(data.rstrip()):
         return source.error(Truncated, where, offset=at, advice="The file was cut: fetch or write it again.")
-    return source.error(
-        Malformed, where, offset=at, advice="Repair it there; tags that name code are never loaded."
-    )
+    return source.error(Malformed, where, offset=at, advice="Repair it there.")
 
 
 def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: str | None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from tare.datasets.recognise import format_option
 from tare.datasets.source import printable
+from tare.formats.yaml_tags import with_tags
 
 __all__ = ["READ_BY", "Readings", "core_loader", "loader", "note_dropped", "says_core"]
 
@@ -38,6 +39,7 @@ class Readings:
         self.count = 0
         self.first: list[str] = []
         self.repeated: list[Any] = []  # names that stand twice, one of each mapping
+        self.finer: list[Any] = []  # the first times that have nanoseconds, as nodes
 
     def add(self, node: Any, value: Any) -> None:
         """Takes a word and what it was read as."""
@@ -45,6 +47,21 @@ class Readings:
         if len(self.first) < _MOST_TOLD:
             said = f"{printable(node.value, 30)} is {printable(repr(value), 30)} (line {node.start_mark.line + 1:,})"
             self.first.append(said)
+
+    def add_finer(self, node: Any) -> None:
+        """Takes a time that stays text."""
+        self.finer.append(node)
+
+    def note_finer(self) -> str:
+        """Returns what to tell of times that stay text; empty if there is none."""
+        if not self.finer:
+            return ""
+        first = self.finer[0]
+        more = f" and {len(self.finer) - 1:,} more" if len(self.finer) > 1 else ""
+        return (
+            f"times with nanoseconds are kept as text: {printable(first.value, 40)} "
+            f"(line {first.start_mark.line + 1:,}){more}"
+        )
 
     def note(self) -> str:
         """Returns what to tell the user; empty if there is none."""
@@ -76,14 +93,15 @@ def loader(base: type[Any], readings: Readings) -> type[Any]:
     noting: Any = type("Noting", (base,), {"construct_mapping": construct_mapping})
     for tag, differs in _DIFFERS.items():
         noting.add_constructor(tag, _noting(base.yaml_constructors[tag], differs, readings))
-    return _with_signs(noting)
+    return with_tags(_with_signs(noting), readings.add_finer)
 
 
-def core_loader(base: type[Any]) -> type[Any]:
+def core_loader(base: type[Any], readings: Readings) -> type[Any]:
     """Returns a loader of PyYAML that reads plain words by the core schema of YAML 1.2, dates and merged keys as before.
 
     Args:
         base: A safe loader.
+        readings: What it adds times to that stay text.
     """
     reading: Any = type("Core", (base,), {"yaml_implicit_resolvers": {}})
     for tag, pattern, first in _CORE:
@@ -94,7 +112,7 @@ def core_loader(base: type[Any]) -> type[Any]:
             for pattern in patterns:
                 reading.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", pattern, [first])
     reading.add_constructor("tag:yaml.org,2002:int", _core_integer)
-    return _with_signs(reading)
+    return with_tags(_with_signs(reading), readings.add_finer)
 
 
 def says_core(data: bytes) -> bool:
@@ -132,7 +150,7 @@ def _noting(
 ) -> Callable[[Any, Any], Any]:
     def noted(loader: Any, node: Any) -> Any:
         value = construct(loader, node)
-        if not node.style and differs(node.value):
+        if not node.style and differs(node.value) and _is_implicit(loader, node):
             readings.add(node, value)
         return value
 
@@ -145,6 +163,11 @@ def _other_integer(text: str) -> bool:
 
 def _is_number(text: str) -> bool:
     return text[:1] in "+-.0123456789" and bool(_CORE_INTEGER.fullmatch(text) or _CORE_FLOAT.fullmatch(text))
+
+
+def _is_implicit(loader: Any, node: Any) -> bool:
+    """Whether a plain word has its type of itself, not by a tag: then the two versions agree."""
+    return bool(loader.resolve(type(node), node.value, (True, False)) == node.tag)
 
 
 _DIFFERS: dict[str, Callable[[str], bool]] = {

@@ -24,7 +24,7 @@ from tare.scalar_text import as_text, is_foreign
 from tare.tagged.scalars import scalar_to_tag, zone_of
 from tare.tagged.stand_ins import Other
 
-__all__ = ["rebuilt", "same", "verdict_of"]
+__all__ = ["is_same_number", "rebuilt", "same", "verdict_of"]
 
 EXACT_INT = 2**53
 _BY_EQUALITY = frozenset({str, int, bool, bytes, bytearray, type(None), uuid.UUID, dt.date, dt.timedelta})
@@ -116,6 +116,23 @@ def rebuilt(a: Any, b: Any) -> bool:
     try:
         return rule is not None and rule(a, b)
     except (ValueError, TypeError, ArithmeticError, InvalidOperation, binascii.Error):
+        return False
+
+
+def is_same_number(a: Any, b: Any) -> bool:
+    """Returns true if a decimal, one of BSON's too, is the same number as another value, whatever its scale.
+
+    >>> is_same_number(Decimal("1.10"), 1.1), is_same_number(Decimal("1.10"), "1.1"), is_same_number(Decimal("0.1"), 1)
+    (True, True, False)
+    """
+    if type(a).__name__ == "Decimal128":
+        a = a.to_decimal()
+    if not isinstance(a, Decimal) or not a.is_finite() or isinstance(b, bool):
+        return False
+    try:
+        other = Decimal(repr(b) if isinstance(b, float) else b)
+        return other.is_finite() and other.is_signed() == a.is_signed() and a == other
+    except (ValueError, TypeError, ArithmeticError):
         return False
 
 
@@ -295,6 +312,8 @@ _RULES: dict[type, Callable[[Any, Any], bool]] = {
 def _foreign_rule(a: Any) -> Callable[[Any, Any], bool] | None:
     """Rules for NumPy and pandas scalars, and for subclasses of the usual types."""
     name = type(a).__name__
+    if name == "Code" and getattr(a, "scope", None):
+        return None  # BSON's code with values of its own, which a text has not
     if is_foreign(a):
         return lambda x, b: _text(b) and b == as_text(x)
     if name == "float32" and _numpy(a):

@@ -16,7 +16,7 @@ from itertools import count, repeat
 from typing import Any
 
 from tare.fidelity.comparison import Comparison, Tally, show
-from tare.fidelity.rebuild import rebuilt, verdict_of
+from tare.fidelity.rebuild import is_same_number, rebuilt, verdict_of
 from tare.tagged.scalars import f64_bits
 from tare.tagged.stand_ins import Attr, Other, Pairs
 
@@ -27,6 +27,7 @@ SLICE = 2_000
 REMEMBER_FROM = 1_000
 _ITEM = object()  # the step from a list to its items
 PATTERN_CHARACTERS = 200
+_MOST_PAIRED = 1_000  # members of a set, each of which is compared with all others
 _DIRECT = frozenset({str, int, bool, type(None), bytes})
 _CONTAINERS = frozenset({dict, list, tuple, set, frozenset})
 _TOLD_APART = _CONTAINERS | {str, int, float, complex, bool, type(None), bytes, type(...)}
@@ -34,7 +35,9 @@ _SEQUENCES = (list, tuple)
 _SIMPLE_KEY = re.compile(r"[^\W\d][\w-]{0,60}\Z", re.ASCII)
 
 
-def compare_values(original: Any, back: Any, *, limit: int = 20, by_offset: bool = False) -> Comparison:
+def compare_values(
+    original: Any, back: Any, *, limit: int = 20, by_offset: bool = False, by_number: bool = False
+) -> Comparison:
     """What ``back`` kept of ``original``.
 
     Equal means: types equal; floats by their bits; maps by order and keys;
@@ -47,13 +50,15 @@ def compare_values(original: Any, back: Any, *, limit: int = 20, by_offset: bool
         limit: Most changes in the answer, 20 by default; the worst come first.
         by_offset: Whether the name of a time's zone belongs to its type, as that of a column does: an equal clock
             at an equal offset is a change of the type then.
+        by_number: Whether the digits behind the last one that counts belong to the type of a decimal, as in a column,
+            which has one scale: 1.1 is a change of the type of 1.10 then.
 
     >>> compare_values({"a": [1, 2.5]}, {"a": [1, None]}).changes[0].path
     'a[*]'
     """
     tally = Tally()
     if not equal_bytes(original, back):
-        _Walk(tally, by_offset=by_offset).run(original, back)
+        _Walk(tally, by_offset=by_offset, by_number=by_number).run(original, back)
     # A decoder that swallows its error gives None: nothing came back, not one value.
     items_out = 0 if back is None and original is not None else _items(back)
     return tally.comparison(_items(original), items_out, limit)
@@ -136,9 +141,10 @@ def _items(value: Any) -> int:
 class _Walk:
     """Walks pairs of containers from a stack; scalars are judged where they are met."""
 
-    def __init__(self, tally: Tally, *, by_offset: bool = False) -> None:
+    def __init__(self, tally: Tally, *, by_offset: bool = False, by_number: bool = False) -> None:
         self.tally = tally
         self.by_offset = by_offset
+        self.by_number = by_number
         self.stack: list[tuple[Any, Any, str, Any, int, int]] = []
         self.shapes: dict[tuple[str, tuple[Any, ...]], tuple[str, ...]] = {}
         self.patterns: dict[tuple[str, Any], str] = {}
@@ -192,6 +198,8 @@ class _Walk:
             verdict = verdict_of(a, b)
             if verdict == "lossy" and self.by_offset and isinstance(a, dt.datetime):
                 verdict = _at_offset(a, b)
+            elif verdict == "lossy" and self.by_number and is_same_number(a, b):
+                verdict = "type"
             if verdict == "nan":
                 self._nan(a, b, pattern, where)
             elif verdict != "same":
@@ -220,7 +228,8 @@ class _Walk:
 
     def _set_against(self, a: Any, b: Any, pattern: str, where: Any) -> None:
         b = b.of if isinstance(b, Other) else b
-        alike = isinstance(b, set | frozenset | list | tuple) and _members(a) == _members(b)
+        alike = isinstance(b, set | frozenset | list | tuple)
+        alike = alike and (_members(a) == _members(b) or _are_rebuilt(a, b))
         if not alike:
             self._note(pattern, "lossy", a, b, where)
         elif type(a) is not type(b):
@@ -414,6 +423,19 @@ def _members(values: Any) -> list[str]:
         return sorted(dump_text(item, share=False).decode() for item in values)
     except Exception:  # foreign types: by what they print as
         return sorted(f"{type(item).__name__} {show(item, 200)}" for item in values)
+
+
+def _are_rebuilt(a: Any, b: Any) -> bool:
+    """Whether the members of a set are each rebuilt of one of some others."""
+    left = list(b)
+    if len(left) != len(a) or len(left) > _MOST_PAIRED:
+        return False
+    for one in a:
+        place = next((at for at, other in enumerate(left) if rebuilt(one, other)), None)
+        if place is None:
+            return False
+        left.pop(place)
+    return True
 
 
 def _kind(value: Any) -> str:

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option, bound
-from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE
-from tare.scalar_text import as_text
+from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, hook
 
 __all__ = ["FORMAT"]
 
@@ -30,7 +29,7 @@ def _bind_encode(*, default: str, layout: str) -> Callable[[Any], bytes]:
 
     options: Any = CodecOptions()
     if default == "text":
-        options = CodecOptions(type_registry=TypeRegistry(fallback_encoder=as_text))
+        options = CodecOptions(type_registry=TypeRegistry(fallback_encoder=hook(default)))
     encode_one, is_auto = bson.encode, layout == "auto"
 
     def encode(obj: Any) -> bytes:

@@ -19,8 +19,28 @@ def _encode(obj: pa.Table, *, compression: str) -> bytes:
     from pyarrow import orc
 
     need_columns(obj)  # Arrow's writer crashes
+    _refuse_scales(obj.schema)
     name: Any = plain_name(compression)
     return written(lambda sink: orc.write_table(obj, sink, compression=name))
+
+
+def _refuse_scales(schema: pa.Schema) -> None:
+    """Refuse decimals of a negative scale, at which Arrow's writer ends the process."""
+    odd = next((field for field in schema if _has_negative_scale(field.type)), None)
+    if odd is not None:
+        raise TypeError(f"column {odd.name[:80]!r}: ORC has no decimals of a negative scale ({odd.type})")
+
+
+def _has_negative_scale(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_negative_scale(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _has_negative_scale(kind.value_type)
+    if pa.types.is_decimal(kind):
+        return bool(kind.scale < 0)
+    return any(_has_negative_scale(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def _decode(data: Buffer, *, compression: str) -> pa.Table:

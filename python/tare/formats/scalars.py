@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tare.formats.base import Option
-from tare.scalar_text import as_text
+from tare.scalar_text import as_text, is_foreign
 
 __all__ = [
     "BOTH_ORIENTS",
@@ -42,6 +42,7 @@ DEFAULT = Option(
 NATIVE: Mapping[str, str] = {"document": "python", "table": "records"}
 
 # What `tare measure` tries by default of such a library: tables not at all, as rows, or both ways.
+_BASES: tuple[Any, ...] = (int, float, str, bytes)
 _Variants = Mapping[str, tuple[Mapping[str, object], ...]]
 DOCUMENTS_ONLY: _Variants = {"document": ({},), "table": ()}
 ROWS_AS_TEXT: _Variants = {"document": ({},), "table": ({"default": "text"},)}
@@ -58,8 +59,16 @@ def hook(default: str) -> Callable[[object], Any] | None:
 
 def _plain(value: object) -> Any:
     if isinstance(value, set | frozenset):
-        return list(value)
+        return _in_order(value)
     return dict(value) if isinstance(value, Mapping) else as_text(value)
+
+
+def _in_order(values: set[Any] | frozenset[Any]) -> list[Any]:
+    """Returns what is in a set in an order that is the same each time."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, repr(value)))
 
 
 def parts_of(obj: object) -> list[object]:
@@ -106,6 +115,13 @@ def texted(obj: object, known: tuple[type, ...], default: str) -> Any:
 def _texted(obj: object, known: tuple[type, ...]) -> object:
     if isinstance(obj, dict):
         return {key: _texted(value, known) for key, value in obj.items()}
-    if isinstance(obj, list):
+    if isinstance(obj, list) or (isinstance(obj, tuple) and not is_foreign(obj)):
         return [_texted(value, known) for value in obj]
-    return obj if obj is None or isinstance(obj, known) else as_text(obj)
+    if isinstance(obj, set | frozenset) and set not in known:
+        return [_texted(value, known) for value in _in_order(obj)]
+    if obj is None or type(obj) in known:
+        return obj
+    base = next((one for one in _BASES if one in known and isinstance(obj, one)), None)
+    if base is not None and not is_foreign(obj):
+        return base.__new__(base, obj)  # e.g. BSON's Int64, which writers of exact types do not know
+    return obj if isinstance(obj, known) else as_text(obj)

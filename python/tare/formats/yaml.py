@@ -14,6 +14,7 @@ from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option
 from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ORIENT, hook, texted
+from tare.formats.yaml_tags import with_tags
 
 __all__ = ["FORMAT"]
 
@@ -25,7 +26,7 @@ _SIGNS = (
     "tag:yaml.org,2002:value",
     "tag:yaml.org,2002:merge",
 )  # a plain = or <<, as a value: no loader makes one of it
-_KNOWN = (bool, int, float, str, bytes, date, datetime)
+_KNOWN = (bool, int, float, str, bytes, date, datetime, set)
 
 
 def _encode_pyyaml(obj: Any, *, default: str, loader: str, orient: str, sort_keys: bool) -> bytes:
@@ -52,7 +53,7 @@ def _safe_loader(name: str) -> Any:
     loader: Any = type("Safe", (base,), {})
     for tag in _SIGNS:
         loader.add_constructor(tag, base.construct_yaml_str)
-    return loader
+    return with_tags(loader)
 
 
 def _encode_ruamel(obj: Any, *, default: str, orient: str) -> bytes:

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tare.arrays import array_of
 from tare.categories import has_order, in_one_order, same_levels
 from tare.errors import EncodeError
 from tare.r.losses import Loss, losses_of
@@ -241,7 +242,7 @@ def _as_arrow(one: Any, path: str) -> Any:
         if hasattr(one, "__arrow_c_stream__") or hasattr(one, "__arrow_c_array__"):
             return one
         if library == "numpy" and one.ndim == 1:
-            return pa.array(one.filled(None) if hasattr(one, "mask") else one)
+            return array_of(one.filled(None) if hasattr(one, "mask") else one)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise EncodeError(f"{path or 'it'}: {str(error)[:160]}", format="rds", path=path) from error
     raise EncodeError(

@@ -6,7 +6,7 @@ from typing import Any
 
 from tare.r.losses import Loss, Losses
 
-__all__ = ["in_known_zone", "tell_zone"]
+__all__ = ["in_known_zone", "tell_zone", "zone_within"]
 
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT"})
 
@@ -35,11 +35,28 @@ def tell_zone(kind: Any, path: str, found: list[Loss]) -> None:
         path: Where it is.
         found: The list; only `Losses` have that place.
     """
+    zone = zone_within(kind)
+    if isinstance(found, Losses) and zone is not None:
+        found.of_zones.append(Loss(f"{path}@tzone", "attribute_dropped", f"time zone {zone}", "its offset"))
+
+
+def zone_within(kind: Any) -> str | None:
+    """Returns the name of the first zone that a type of Arrow has, at whatever depth; None for UTC, an offset, and no zone.
+
+    Args:
+        kind: The type.
+
+    >>> import pyarrow as pa
+    >>> zone_within(pa.list_(pa.timestamp("us", "Asia/Tokyo"))), zone_within(pa.timestamp("us", "UTC"))
+    ('Asia/Tokyo', None)
+    """
     import pyarrow as pa
 
-    zone = kind.tz if pa.types.is_timestamp(kind) else None
-    if isinstance(found, Losses) and zone is not None and zone not in _UTC and zone[:1] not in "+-":
-        found.of_zones.append(Loss(f"{path}@tzone", "attribute_dropped", f"time zone {zone}", "its offset"))
+    if pa.types.is_timestamp(kind):
+        zone: str | None = kind.tz
+        return None if zone is None or zone in _UTC or zone[:1] in "+-" else zone
+    found = (zone_within(kind.field(at).type) for at in range(kind.num_fields))
+    return next((zone for zone in found if zone is not None), None)
 
 
 def _is_known(zone: str) -> bool:

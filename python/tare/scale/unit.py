@@ -46,7 +46,7 @@ _NEEDED = {
 _OPTIONS: dict[str, type] = {
     "columns": str, "encoding": str, "schema": str, "partition": str, "folders": int,
     "data_only": int, "strict": int, "store": str, "namespace": str, "keys": list, "values": int, "codecs": list, "seconds": int,
-    "tare": str, "unreadable": str,
+    "tare": str, "unreadable": str, "variable": str,
 }  # fmt: skip
 # What whoever runs a plan allows, never the plan: it may come from anywhere.
 _OF_A_RUN = {

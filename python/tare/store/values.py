@@ -24,6 +24,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from tare import _tare
+from tare.arrays import refuse_beside_moments
 from tare.errors import EncodeError, Malformed, NotTrusted, Unsupported, UsageError
 from tare.frames import bytes_of
 
@@ -277,6 +278,9 @@ def _pandas(value: Any, whole: bool) -> Encoded:
 
     frame: pd.DataFrame = kinds.convert(value, "pandas")
     try:
+        for place in range(frame.shape[1]):
+            if str(frame.dtypes.iloc[place]) == "object":
+                refuse_beside_moments(frame.iloc[:, place])
         # Without columns nothing but the index says how many rows there are.
         keep = None if len(frame.columns) else True
         table = pa.Table.from_pandas(frame, preserve_index=keep)

@@ -272,3 +272,98 @@ def test_damaged_orc_is_an_error_or_a_table(place: int) -> None:
         with contextlib.suppress(DecodeError, Unsupported, Limit):
             tare.decode(bytes(data), "orc").validate(full=True)
         data[at] ^= 0xFF
+
+
+class _Pid:
+    """A process of which nothing but its number is asked, and which can be ended.
+
+    Args:
+        pid: The number.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.killed = 0
+
+    def kill(self) -> None:
+        self.killed += 1
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks are short, and few."""
+    if not child_process._CAN_POLL:
+        pytest.skip("this system cannot poll pipes")
+    monkeypatch.setattr(child_process, "_LOOK_S", 0.01)
+    monkeypatch.setattr(child_process, "_MOST_QUIET", 5)
+
+
+@pytest.mark.parametrize(
+    ("work", "most", "ended"),
+    [
+        ([(1,)] * 99, 99, "did nothing for"),
+        ([(k,) for k in range(99)], 12, "more time than it may"),
+        ([None] * 99, 12, "more time than it may"),
+        ([(1,), (1,), (1,), (2,), (2,), (2,), (2,), (3,)], 99, ""),
+        ([(1,), (1,), None, (1,), (1,), (1,), None, (1,)], 99, ""),
+    ],
+)
+@pytest.mark.usefixtures("impatient")
+def test_a_process_is_waited_for_as_long_as_it_does_something(
+    work: list[tuple[int, ...] | None], most: int, ended: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while it waits for a processor; each look finds what is listed, and behind the last it has answered."""
+    read, write = os.pipe()
+    looks = iter(work)
+
+    def next_look(_: int) -> tuple[int, ...] | None:
+        try:
+            return next(looks)
+        except StopIteration:
+            os.write(write, b"x")
+            return (-1,)
+
+    monkeypatch.setattr(child_process, "_work_of", next_look)
+    process = _Pid(1)
+    patience = child_process._Patience(process, most)  # type: ignore[arg-type] - as one is asked
+    try:
+        assert patience.wait(read) is not bool(ended)
+        assert (ended in patience.why, bool(patience.why), process.killed) == (True, bool(ended), bool(ended))
+        assert patience.wait(write, writing=True) is not bool(ended)
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+SLEEP = "out.flush(); import time; time.sleep(99999)"
+
+
+@pytest.mark.parametrize(
+    "script", [SLEEP, HEAD + SLEEP, HEAD + ROWS + SLEEP, HEAD + ROWS + "w.close(); " + SLEEP]
+)
+@pytest.mark.usefixtures("impatient")
+def test_a_reader_that_hangs_without_work_is_ended(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before an answer, in the middle of one, and behind it; and where it does not take what it is to read."""
+    monkeypatch.setattr(
+        child_process, "_START", f"import json,sys; sys.path[:] = json.loads(sys.argv[1]); {STREAM}{script}"
+    )
+    for data in (b"", bytes(1 << 20)):
+        with pytest.raises(Limit, match="its reader did nothing for"):
+            child_process.read_table("decode", data, format="orc", library="pyarrow", options={})
+    assert child_process._idle == []
+
+
+@pytest.mark.parametrize("command", ["convert", "measure", "inspect", "read"])
+@pytest.mark.usefixtures("impatient")
+def test_a_hang_is_an_error_in_words(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.orc").write_bytes(orc_bytes())
+    monkeypatch.setattr(child_process, "_START", "import time; time.sleep(99999)")
+    if command == "read":
+        with pytest.raises(Limit, match=r"x\.orc.*did nothing for"):
+            tare.read(tmp_path / "x.orc")
+        return
+    more = {"convert": ["x.csv"], "measure": ["--time", "2s"], "inspect": []}[command]
+    done = invoke(command, "x.orc", *more, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "its reader did nothing for" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr

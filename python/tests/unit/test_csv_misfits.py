@@ -46,6 +46,9 @@ def message_of(path) -> str:
         ('a,b\n1,2\nx "y\nz" w,2\n3,4\n', "row 3 has 1 field.* at byte 8. A quote within a value encloses nothing"),
         ("a,b\n1,2\n\x1a", "row 3 has 1 field.* at byte 8. It is the byte 0x1a, with which old programs of DOS end"),
         ("a,b\r\n1,2\r\n\x1a\r\n", "row 3 has 1 field.* at byte 10. It is the byte 0x1a"),
+        ("a\n1\n\x1a", "mark that is no text, at byte 4. It is the byte 0x1a, with which old programs of DOS end"),
+        ("a\r\nx\r\n\x1a\r\n", "at byte 6. It is the byte 0x1a"),
+        ("a,b\n1,2\x1a\n", "at byte 7. It is the byte 0x1a"),
         ("# c\na,b,c\n1,2,3\n1,it's,3,4\n4,5,6\n", "row 3 has 4 fields.* at byte 16. Put a value that holds"),
     ],
 )  # fmt: skip

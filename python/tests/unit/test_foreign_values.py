@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support.capabilities import need_codec, need_module
@@ -134,3 +135,80 @@ def test_an_integer_of_many_digits_is_an_error_in_words(target: str, tmp_path: P
     with pytest.raises(EncodeError, match=r"^x\.cbor: .* at /0/n \(0x31e"):
         tare.convert(tmp_path / "x.cbor", tmp_path / target)
     assert not (tmp_path / target).exists()
+
+
+DECIMALS = {
+    "one scale": ["1.10", "12.50"],
+    "several scales": ["1.10", "12.5", "-3"],
+    "more digits than a double": ["1234567.12345678901234", "0.5"],
+    "34 digits": ["1234567890123456789012345.678901234", "0.000001"],
+    "integers": ["100", "200"],
+}
+
+
+@pytest.mark.parametrize("name", DECIMALS)
+def test_decimals_of_bson_are_kept_to_the_last_digit(name: str, tmp_path: Path) -> None:
+    """As text in documents and as decimals in tables; a reader of CSV that guesses gives doubles, which is told."""
+    bson, duckdb = need_module("bson"), need_module("duckdb")
+    texts = DECIMALS[name]
+    rows = [{"n": k, "p": bson.Decimal128(text)} for k, text in enumerate(texts)]
+    (tmp_path / "d.bson").write_bytes(b"".join(map(bson.encode, rows)))
+    numbers = [Decimal(text) for text in texts]
+    for target in ("x.json", "x.ndjson", "x.parquet", "x.csv", "x.avro", "x.orc"):
+        done = tare.convert(tmp_path / "d.bson", tmp_path / target)
+        assert {change["verdict"] for change in done.changes} == {"type"}, target
+    assert [row["p"] for row in json.loads((tmp_path / "x.json").read_text())] == texts
+    assert parquet.read_table(tmp_path / "x.parquet").column("p").to_pylist() == numbers
+    told = duckdb.sql(f"SELECT p FROM read_csv('{tmp_path / 'x.csv'}', all_varchar = true)").fetchall()
+    assert [Decimal(cell) for (cell,) in told] == numbers
+
+
+def test_decimals_of_a_table_are_kept_in_csv(tmp_path: Path) -> None:
+    """Of which a double has too few digits; one that the text itself had not would still be a change."""
+    numbers = [Decimal("1234567.12345678901234"), None, Decimal("0.50000000000001")]
+    table = pa.table({"p": pa.array(numbers, pa.decimal128(25, 14)), "q": [1, 2, 3]})
+    done = tare.convert(table, tmp_path / "x.csv")
+    assert [(one["path"], one["verdict"], one["to"]) for one in done.changes] == [
+        ("p", "type", "double, and its text has every digit")
+    ]
+    assert (tmp_path / "x.csv").read_text().split() == [
+        '"p","q"',
+        "1234567.12345678901234,1",
+        ",2",
+        "0.50000000000001,3",
+    ]
+
+
+@pytest.mark.parametrize("text", ["NaN", "-Infinity", "1E+6000"])
+def test_decimals_that_no_column_holds_are_text(text: str, tmp_path: Path) -> None:
+    bson = need_module("bson")
+    rows = [{"p": bson.Decimal128(text)}, {"p": bson.Decimal128("1.5")}]
+    (tmp_path / "d.bson").write_bytes(b"".join(map(bson.encode, rows)))
+    done = tare.convert(tmp_path / "d.bson", tmp_path / "x.parquet")
+    assert parquet.read_table(tmp_path / "x.parquet").column("p").to_pylist() == [text, "1.5"]
+    assert {change["verdict"] for change in done.changes} == {"type"}
+
+
+def test_the_sign_of_a_zero_is_no_digit_of_a_column(tmp_path: Path) -> None:
+    """A decimal of Arrow's has no signed zero: refused, and not lost."""
+    bson = need_module("bson")
+    (tmp_path / "d.bson").write_bytes(bson.encode({"p": bson.Decimal128("-0.00")}) * 2)
+    with pytest.raises(EncodeError, match="would change"):
+        tare.convert(tmp_path / "d.bson", tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("target", ["x.yaml", "x.json", "x.msgpack"])
+def test_numbers_and_bytes_of_bson_are_those_of_others(target: str, tmp_path: Path) -> None:
+    """Its classes are ints, texts and bytes to every writer; code with values of its own is no text."""
+    bson = need_module("bson")
+    need_codec(str(tare.Codec.for_path(target)))
+    from bson.code import Code
+
+    held = {"i": bson.Int64(5), "c": Code("x"), "b": bson.Binary(b"x", 128)}
+    (tmp_path / "d.bson").write_bytes(bson.encode(held))
+    tare.convert(tmp_path / "d.bson", tmp_path / target)
+    back = tare.read(tmp_path / target)
+    assert (back["i"], back["c"], back["b"]) == (5, "x", "eA==" if target == "x.json" else b"x")
+    (tmp_path / "e.bson").write_bytes(bson.encode({"c": Code("x", {"y": 1})}))
+    with pytest.raises(EncodeError):
+        tare.convert(tmp_path / "e.bson", tmp_path / target)

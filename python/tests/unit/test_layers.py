@@ -50,7 +50,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "scalar_text": frozenset(),
     "table_text": frozenset({"_tare", "kinds", "scalar_text"}),
     "fidelity": frozenset({"categories", "kinds", "scalar_text", "tagged"}),
-    "r": frozenset({"_tare", "atomic", "categories", "frames", "kinds"}),
+    "r": frozenset({"_tare", "arrays", "atomic", "categories", "frames", "kinds"}),
     "child_process": frozenset({"formats"}),  # it imports the readers that are asked for by their names
     "formats": frozenset({"categories", "kinds", "blit", "r", "scalar_text", "table_text"}),
     "codec": DATA,

@@ -68,6 +68,43 @@ def test_numbers_beside_moments_of_numpy_end_no_process() -> None:
     assert kinds.column_of("a", [np.datetime64("2024-01-02T03", "s"), None]).null_count == 1
 
 
+def moments() -> list[Any]:
+    """Values with one of NumPy's moments beside something else, each of which is a column."""
+    day, length, number = np.datetime64("2024-01-02", "s"), np.timedelta64(5, "s"), np.int64(5)
+    pairs = [(day, number), (number, day), (day, length), (length, np.float64(1.5)), (5, day), (day, "x")]
+    columns: list[Any] = [list(pair) for pair in pairs]
+    columns += [[list(pair)] for pair in pairs]
+    columns += [[None, [[one]], [[other]]] for one, other in pairs]
+    columns += [[{"t": one}, {"t": other}] for one, other in pairs]
+    columns += [[{"l": [{"t": one}, {"t": other}]}] for one, other in pairs]
+    columns += [[(day, number)], [np.array([day, number], object)], [np.array([day]), np.array([5])]]
+    return columns
+
+
+@pytest.mark.parametrize("place", range(len(moments())))
+def test_what_stands_beside_moments_of_numpy_is_refused_before_arrow_reads_it(place: int) -> None:
+    """However deep, and in what every library holds; a crash would end this process."""
+    cells = moments()[place]
+    with pytest.raises(EncodeError, match="no one type"):
+        kinds.column_of("a", cells)
+    held = np.empty(len(cells), object)
+    held[:] = cells
+    pandas = need_module("pandas")
+    with pytest.raises(EncodeError):
+        kinds.convert(pandas.DataFrame({"a": pandas.Series(held, dtype=object)}), "arrow")
+    with pytest.raises(EncodeError):
+        tare.r.write(held, None, format="rds")
+
+
+def test_moments_of_numpy_alone_stay() -> None:
+    day = np.datetime64("2024-01-02T03", "s")
+    moment = day.item()
+    assert kinds.column_of("a", [day, None]).to_pylist() == [moment, None]
+    assert kinds.column_of("a", [[day], None, []]).to_pylist() == [[moment], None, []]
+    assert kinds.column_of("a", [{"t": day}, {}]).to_pylist() == [{"t": moment}, {"t": None}]
+    assert kinds.column_of("a", [np.array([day, day])]).to_pylist() == [[moment, moment]]
+
+
 def test_integers_beyond_63_bits_beside_it_loosen_nothing() -> None:
     with pytest.raises(EncodeError):
         kinds.column_of("a", [{"t": DAY, "n": 2**63}, {"t": 5, "n": 1}])

@@ -6,15 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from support.capabilities import need_codec
 
 import tare
-from tare import r
+from tare import kinds, r, scale
 from tare.cli import main
 from tare.errors import EncodeError, LossError, Unsupported
 
 MOMENT = 'structure(1704182645, class = c("POSIXct", "POSIXt"), tzone = "America/New_York")'
 PARTS = """structure(list(sec = 5, min = 4L, hour = 3L, mday = 2L, mon = 0L, year = 124L, wday = 2L, yday = 1L,
   isdst = 0L), class = c("POSIXlt", "POSIXt"), tzone = c("America/New_York", "EST", "EDT"))"""
+MOMENTS = MOMENT.replace("1704182645", "c(1704182645, 0)")
 FACTOR = 'structure(2:1, levels = c("2", "1"), class = "factor")'
 NO_ROWS = 'structure(list(f = structure(integer(0), levels = c("u", "v"), class = "factor")), class = "data.frame", row.names = integer(0))'
 
@@ -192,3 +194,52 @@ def test_one_level_is_one(tmp_path):
     text = 'structure(1L, levels = "a", class = "factor")'
     shown = tare.inspect(rds(tmp_path / "x.rds", text)).details["object"]
     assert str(shown).endswith(", 1 level")
+
+
+@pytest.mark.parametrize("ending", ["json", "ndjson", "csv", "msgpack", "yaml", "avro"])
+def test_levels_and_zones_of_columns_are_lost_as_those_of_vectors_are(tmp_path, ending):
+    """One rule: told, and refused where nothing may be lost; formats that keep them lose nothing."""
+    need_codec(str(tare.Codec.for_path(f"x.{ending}")))
+    columns = f'structure(list(f = {FACTOR}, t = {MOMENTS}), class = "data.frame", row.names = c(NA, -2L))'
+    source = rds(tmp_path / "x.rds", columns)
+    done = tare.convert(source, tmp_path / f"x.{ending}")
+    assert {("$f@levels", "levels and their order"), ("$t@tzone", "time zone America/New_York")} == {
+        (one["path"], one["r"]) for one in done.losses if one["kind"] == "attribute_dropped"
+    }
+    for name in ("f", "t"):
+        with pytest.raises(LossError, match=rf"\${name}@"):
+            tare.convert(source, tmp_path / f"y.{ending}", columns=[name], strict=True)
+    assert not (tmp_path / f"y.{ending}").exists()
+    for kept in ("parquet", "arrow"):
+        assert [] == tare.convert(source, tmp_path / f"x.{kept}", strict=True).losses
+    report = scale.convert(
+        str(source), str(tmp_path / "out"), to=ending, partition="f", options={"strict": 1}, executor="inline"
+    )
+    assert not report.ok
+
+
+def test_a_moment_in_utc_loses_no_zone(tmp_path):
+    """Nor does one in the zone of the machine, which R does not name."""
+    text = 'structure(list(t = structure(c(0, 1), class = c("POSIXct", "POSIXt"), tzone = "UTC")), class = "data.frame", row.names = c(NA, -2L))'
+    source = rds(tmp_path / "x.rds", text)
+    for ending in ("json", "csv"):
+        losses = tare.convert(source, tmp_path / f"x.{ending}", strict=True).losses
+        assert not [one for one in losses if one["kind"] == "attribute_dropped"]
+
+
+@pytest.mark.parametrize("text", ["list()", "character(0)", "integer(0)", "NULL"])
+@pytest.mark.parametrize("ending", ["json", "ndjson", "yaml", "msgpack", "cbor", "parquet", "arrow"])
+def test_what_is_empty_is_read_again(tmp_path, text, ending):
+    """Or refused with a reason; nothing is written that is refused when it is read."""
+    need_codec(str(tare.Codec.for_path(f"x.{ending}")))
+    source = rds(tmp_path / "x.rds", text)
+    if text == "NULL" and ending in ("ndjson", "parquet", "arrow"):
+        with pytest.raises((EncodeError, Unsupported), match=r"^x\.rds: "):
+            tare.convert(source, tmp_path / f"x.{ending}")
+        return
+    tare.convert(source, tmp_path / f"x.{ending}")
+    back = tare.read(tmp_path / f"x.{ending}")
+    assert 0 == kinds.count_items(back)
+    for again in ("json", "ndjson", "yaml"):
+        if text != "NULL" or again != "ndjson":
+            tare.convert(tmp_path / f"x.{ending}", tmp_path / f"again.{again}")

@@ -144,7 +144,7 @@ def test_nothing_at_all_is_refused_as_csv(tmp_path):
     assert ["x.json"] == [path.name for path in tmp_path.iterdir()]
 
 
-def test_variables_are_named_and_chosen(tmp_path, capsys):
+def test_variables_are_named_and_chosen(tmp_path):
     """A table is one of them; documents hold them all."""
     source = tmp_path / "x.RData"
     r.write({"one": pa.table({"a": [1, 2]}), "two": pa.table({"b": [3, 4]}), "f": dput("1:3")}, source)
@@ -164,9 +164,29 @@ def test_variables_are_named_and_chosen(tmp_path, capsys):
     for name, options in (("x.RData", {"variable": "three"}), ("two.rds", {"variable": "two"})):
         with pytest.raises(UsageError):
             tare.convert(tmp_path / name, tmp_path / "no.parquet", **options)
+
+
+def test_a_variable_is_chosen_of_each_of_many_files(tmp_path, capsys):
+    """Also where its rows go to folders; what has no such variable is named, and costs the others nothing."""
+    for k in range(3):
+        held = {"flights": pa.table({"n": [k, k + 1], "g": ["a", "b"]}), "other": dput("1:9")}
+        r.write(held if k < 2 else {"other": dput("1")}, tmp_path / f"{k}.RData")
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    words = ("convert", tmp_path / "0.RData", tmp_path / "1.RData", f"{tmp_path}/o/", "--to", "parquet")
+    assert 0 == command(*words, "--variable", "flights")
+    for k in range(2):
+        assert {"n": [k, k + 1], "g": ["a", "b"]} == pq.read_table(tmp_path / f"o/{k}.parquet").to_pydict()
+    assert 0 == command(
+        "convert", *words[1:3], f"{tmp_path}/p/", "--to", "csv", "--variable", "flights", "--partition", "g"
+    )
+    assert '"n"\n2\n' == (tmp_path / "p/g=b/1.csv").read_text()
     capsys.readouterr()
-    assert 2 == command("convert", source, source, f"{tmp_path}/o/", "--to", "json", "--variable", "two")
-    assert "--variable is of one RData file" in capsys.readouterr().err
+    rest = (tmp_path / "0.RData", tmp_path / "2.RData", tmp_path / "x.csv", f"{tmp_path}/q/")
+    assert 1 == command("convert", *rest, "--to", "parquet", "--variable", "flights")
+    said = capsys.readouterr()
+    assert "there is no variable 'flights'; there are other" in said.out + said.err
+    assert "expected an RData file, got x.csv, which is csv" in said.out + said.err
+    assert (tmp_path / "q/0.parquet").exists()
 
 
 def test_times_in_parts_are_instants():

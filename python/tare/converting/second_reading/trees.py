@@ -128,7 +128,7 @@ def read_yaml(request: Request) -> SecondReading:
 
     try:
         values = list(YAML(typ="safe", pure=True).load_all(data))
-    except (YAMLError, ValueError, TypeError, AttributeError, RecursionError):
+    except (YAMLError, ValueError, TypeError, AttributeError, LookupError, AssertionError, RecursionError):
         return SecondReading(why="ruamel.yaml does not read it")
     value = values[0] if len(values) == 1 else values
     return _whole("ruamel.yaml (YAML 1.2)", value, request)

@@ -103,7 +103,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         include: Patterns of names under a folder.
         exclude: Patterns that leave out.
         partition: A column whose values become folders ``COLUMN=VALUE``.
-        options: More options of each unit: ``columns``, ``encoding``, ``data_only``, ...
+        options: More options of each unit: ``columns``, ``encoding``, ``data_only``, ``variable``, ...
         identify: ``stat`` by size and time, ``content`` by hash.
         whole_schema: Look at every line of a text that is split, not at a sample.
         overwrite: Whether results may take the place of files that are not from here, also when `run` is given the

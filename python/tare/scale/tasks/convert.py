@@ -108,6 +108,7 @@ def _convert(
             verify=True if writing.verify == "decode" else None,
             allow_loss=writing.allow_loss,
             data_only=bool(options.get("data_only")),
+            variable=options.get("variable"),
             strict=bool(options.get("strict")),
             allow_pickle=writing.allow_pickle,
             sync=False,  # its writing waits, if it shall

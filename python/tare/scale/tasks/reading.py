@@ -36,6 +36,7 @@ class Rows:
         counted: What columns of one type made of lines of JSON: known behind the last row.
         losses: What a file of R has and the rows have not.
         notes: What the user should know.
+        of_r: Whether a file of R holds them.
     """
 
     schema: pa.Schema
@@ -43,6 +44,7 @@ class Rows:
     counted: Counted = field(default_factory=Counted)
     losses: Losses = field(default_factory=Losses)
     notes: list[str] = field(default_factory=list)
+    of_r: bool = False
 
 
 def columns_of(options: Mapping[str, Any]) -> list[str] | None:
@@ -84,7 +86,7 @@ def rows_of(
 def _of_part(path: str | BinaryIO, given: Mapping[str, Any], options: Mapping[str, Any]) -> Rows:
     counted, losses, name = Counted(), Losses(), shown(str(given["uri"]))
     schema, batches = read_range(path, given["range"], options, name, tell=counted.extend, losses=losses)
-    return Rows(schema, batches, counted, losses)
+    return Rows(schema, batches, counted, losses, of_r=given["range"]["kind"] == "rows")  # of fst
 
 
 def _of_file(path: str, options: Mapping[str, Any], codec: Codec, *, read: str, trust: bool) -> Rows:
@@ -94,17 +96,23 @@ def _of_file(path: str, options: Mapping[str, Any], codec: Codec, *, read: str, 
     columns = columns_of(options) if of_r else None  # what others lose is not told
     if data_only:
         objects.refuse_without_r(source.format, codec)
+    objects.select_variable(source, options.get("variable"))
     if data_only and of_r and source.format != "fst":
         held = objects.data_of(source, encoding=encoding, columns=columns, losses=losses)
         notes = source.notes
     else:
         data = open_dataset(
-            path, format=read or None, allow_pickle=trust, encoding=encoding, columns=columns, losses=losses
+            source if source.variable is not None else path,
+            format=read or None,
+            allow_pickle=trust,
+            encoding=encoding,
+            columns=columns,
+            losses=losses,
         )
         held, notes = data.value, list(data.notes)
     table = table_of(held, os.path.basename(path))
     counted = counted_in(held, table.schema) if isinstance(held, list) else Counted()
-    return Rows(table.schema, table.to_batches(), counted, losses, notes)
+    return Rows(table.schema, table.to_batches(), counted, losses, notes, of_r)
 
 
 def _selected(found: Rows, names: list[str]) -> Rows:
@@ -114,11 +122,13 @@ def _selected(found: Rows, names: list[str]) -> Rows:
     fields = [found.schema.field(place) for place in places]
     schema = pa.schema(fields, metadata=cast(Any, found.schema.metadata))
     batches = (batch.select(places) for batch in found.batches)
-    return Rows(schema, batches, found.counted, found.losses, found.notes)
+    return Rows(schema, batches, found.counted, found.losses, found.notes, found.of_r)
 
 
 def lost_with_schema(found: Rows, codec: Codec) -> list[Loss]:
-    """What only the schema of a table of R keeps, and its parts or partitions do not; a writer of R tells it itself.
+    """What only the schema of a table of R keeps, or the types of its columns, and its parts or partitions do not.
+
+    A writer of R tells it itself.
 
     Names of rows are of no fewer rows, and of no fewer columns.
 
@@ -127,8 +137,9 @@ def lost_with_schema(found: Rows, codec: Codec) -> list[Loss]:
         codec: What they become.
     """
     lost = found.losses.of_schema
-    if not lost or objects.writes(codec):
+    if not found.of_r or objects.writes(codec):
         return []
-    if objects.keeps_schema(found.schema.empty_table(), codec):
-        return [one for one in lost if one.kind == _ROW_NAMES]
-    return lost
+    empty = found.schema.empty_table()
+    if lost and objects.keeps_schema(empty, codec):
+        lost = [one for one in lost if one.kind == _ROW_NAMES]
+    return [*lost, *objects.types_not_kept(empty, codec)]

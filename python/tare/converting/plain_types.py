@@ -1,0 +1,135 @@
+"""Types that few formats have, as plainer ones: a conversion to a format that refuses them casts them, and tells the change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.frames import with_columns
+from tare.scalar_text import as_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tare.codec import Codec
+
+__all__ = ["with_plain_scale", "with_plain_types"]
+
+_DIGITS = 38  # of a decimal of 128 bits
+_MOST_DIGITS = 76
+
+
+def with_plain_types(table: pa.Table, codec: Codec) -> pa.Table:
+    """Returns a table whose columns a codec takes in plainer types; the same table if none is cast.
+
+    Decimals of a negative scale have none; UUIDs are texts and other extensions what they are stored as; categories have
+    no null among their levels. Times of day that are finer than Python's are texts where rows of Python are written.
+
+    Args:
+        table: The table, which the codec refuses.
+        codec: The codec.
+    """
+    by_rows = _writes_rows(codec)
+    changed = {}
+    for at, field in enumerate(table.schema):
+        column = _plain_column(table.column(at), by_rows=by_rows)
+        if column is not None:
+            changed[at] = field.with_type(column.type), column
+    return with_columns(table, changed)
+
+
+def with_plain_scale(kind: Any, *, most: int = _MOST_DIGITS) -> Any:
+    """Returns the type of decimals without a negative scale, of 128 bits where that suffices; text for more digits than there are.
+
+    Args:
+        kind: A type of decimals.
+        most: Digits that a decimal may have.
+
+    >>> import pyarrow as pa
+    >>> with_plain_scale(pa.decimal128(5, -2)), with_plain_scale(pa.decimal256(70, 0), most=38)
+    (Decimal128Type(decimal128(7, 0)), DataType(string))
+    """
+    import pyarrow as pa
+
+    scale = max(kind.scale, 0)
+    digits = kind.precision - min(kind.scale, 0)
+    if digits > most:
+        return pa.string()
+    return pa.decimal128(digits, scale) if digits <= _DIGITS else pa.decimal256(digits, scale)
+
+
+def _writes_rows(codec: Codec) -> bool:
+    """Whether values of Python stand between a table and the file, and those that it does not know are text."""
+    by_rows = codec.format_id == "avro" or codec.library.native.get("table") in ("records", "columns")
+    return by_rows and codec.options.get("default", "text") == "text"
+
+
+def _plain_column(column: Any, *, by_rows: bool) -> Any:
+    """Returns a column in a plainer type; None if it has one."""
+    import pyarrow as pa
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        return _of_extension(column)
+    if _has_null_level(column):
+        return column.cast(column.type.value_type).dictionary_encode().cast(column.type)
+    wanted = _plain_type(column.type, times=by_rows and _has_finer_times(column))
+    return None if wanted.equals(column.type) else column.cast(wanted)
+
+
+def _has_null_level(column: Any) -> bool:
+    """Whether null is one of the levels of categories without an order, which are made anew then."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type) or column.type.ordered:
+        return False
+    return any(chunk.dictionary.null_count for chunk in column.chunks)
+
+
+def _of_extension(column: Any) -> Any:
+    """Returns the texts of UUIDs, the truth of bytes that stand for it, or what an extension is stored as."""
+    import pyarrow as pa
+
+    stored = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    if isinstance(column.type, pa.UuidType):
+        texts = [None if one is None else as_text(one) for one in column.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.string())])
+    return stored.cast(pa.bool_()) if isinstance(column.type, pa.Bool8Type) else stored
+
+
+def _has_finer_times(column: Any) -> bool:
+    """Whether a column has times of day, at whatever depth, that are no whole microseconds."""
+    coarse = _plain_type(column.type, times=True, unit="us")
+    if coarse.equals(column.type):
+        return False
+    import pyarrow as pa
+
+    try:
+        column.cast(coarse)
+    except pa.ArrowInvalid:
+        return True
+    except pa.ArrowNotImplementedError:
+        return False
+    return False
+
+
+def _plain_type(kind: Any, *, times: bool, unit: str = "") -> Any:
+    """Returns the type to write.
+
+    Args:
+        kind: The type that it is.
+        times: Whether times of day in nanoseconds are cast too.
+        unit: Their unit then; text if it is empty.
+    """
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_decimal(kind) and kind.scale < 0 and not unit:
+        return with_plain_scale(kind)
+    if times and types.is_time64(kind) and kind.unit == "ns":
+        return pa.time64("us") if unit else pa.string()
+    if types.is_struct(kind):
+        fields = [kind.field(at) for at in range(kind.num_fields)]
+        return pa.struct([one.with_type(_plain_type(one.type, times=times, unit=unit)) for one in fields])
+    if types.is_list(kind) or types.is_large_list(kind):
+        inner = kind.value_field.with_type(_plain_type(kind.value_type, times=times, unit=unit))
+        return (pa.list_ if types.is_list(kind) else pa.large_list)(inner)
+    return kind

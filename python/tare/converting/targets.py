@@ -1,0 +1,46 @@
+"""Where a result goes: what is refused before the work that makes it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tare import atomic
+from tare.datasets.source import printable
+
+__all__ = ["already_there", "refuse_target"]
+
+
+def refuse_target(dst: Any, *, overwrite: bool) -> None:
+    """Refuses a place where a result could not be put; nothing is made or changed.
+
+    What is written into rather than replaced, e.g. ``/dev/null`` or a named pipe, needs no permission to be replaced.
+
+    Args:
+        dst: The path of the result, or a file object, of which nothing is asked.
+        overwrite: Whether a file that is there may be replaced.
+
+    Raises:
+        FileExistsError: It may not, and one is there.
+        IsADirectoryError: It is a folder.
+        OSError: Nothing can be written there.
+    """
+    if hasattr(dst, "write"):
+        return
+    if os.path.isdir(dst):
+        raise IsADirectoryError(
+            f"{printable(os.fspath(dst))}: is a folder, and the result is one file: name the file"
+        )
+    if not overwrite and os.path.lexists(dst) and not atomic.is_special(dst):
+        raise already_there(dst)
+    if os.path.isdir(os.path.dirname(os.path.realpath(dst))):  # a missing one is told when it is opened
+        atomic.refuse_unwritable(dst)
+
+
+def already_there(dst: Any) -> FileExistsError:
+    """Returns the error of a file that may not be replaced.
+
+    Args:
+        dst: Its path.
+    """
+    return FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")

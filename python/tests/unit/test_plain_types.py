@@ -1,0 +1,128 @@
+"""Types that few formats have: written as plainer ones, to the last digit, and told; none ends the process."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import uuid
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc, parquet
+from support.capabilities import need_codec, need_module
+
+import tare
+from tare.errors import EncodeError, Unsupported
+from tare.scalar_text import as_text
+
+FINE = pa.array([1, None, 3_600_000_000_001], pa.time64("ns"))
+FINE_TEXTS = ["00:00:00.000000001", None, "01:00:00.000000001"]
+HUNDREDS = pa.array([Decimal(1200), None], pa.decimal128(5, -2))
+ID = uuid.UUID(int=5)
+
+
+def in_lists(array: Any) -> Any:
+    """Each value in a list of its own."""
+    return pa.ListArray.from_arrays(pa.array(range(len(array) + 1), pa.int32()), array)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("target", ["json", "ndjson", "msgpack", "cbor", "bson", "yaml", "avro", "orc"])
+def test_times_of_day_finer_than_python_has_are_text(target: str, nested: bool, tmp_path: Path) -> None:
+    """Whole microseconds stay times where a format has them; Arrow's own files have nanoseconds."""
+    need_codec(target)
+    table = pa.table({"t": in_lists(FINE) if nested else FINE, "n": [1, 2, 3]})
+    done = tare.convert(table, tmp_path / f"x.{target}")
+    assert {one["verdict"] for one in done.changes if one["path"] == "t"} == {"type"}
+    back = tare.read(tmp_path / f"x.{target}")
+    rows = back.to_pylist() if hasattr(back, "to_pylist") else back
+    assert [row["t"] for row in rows] == ([[text] for text in FINE_TEXTS] if nested else FINE_TEXTS)
+    if target == "avro":
+        coarse = pa.array([1000, None], pa.int64()).cast(pa.time64("ns"))
+        tare.convert(pa.table({"t": coarse}), tmp_path / "y.avro")
+        assert tare.read(tmp_path / "y.avro").column("t").to_pylist() == [dt.time(0, 0, 0, 1), None]
+
+
+def test_a_library_that_was_named_refuses_them_as_it_does(tmp_path: Path) -> None:
+    with pytest.raises((EncodeError, Unsupported), match="'t'"):
+        tare.convert(pa.table({"t": FINE}), tmp_path / "x.json", codec="json:stdlib,default=refuse")
+
+
+def test_lengths_of_time_keep_their_nanoseconds(tmp_path: Path) -> None:
+    pandas = need_module("pandas")
+    table = pa.table({"d": pa.array([0, None, -1_700_000_001, 5], pa.duration("ns"))})
+    done = tare.convert(table, tmp_path / "x.json")
+    texts = ["PT0S", None, "-PT1.700000001S", "PT0.000000005S"]
+    assert [row["d"] for row in json.loads((tmp_path / "x.json").read_text())] == texts
+    assert {one["verdict"] for one in done.changes} == {"type"}
+    assert [pandas.Timedelta(text).value for text in texts if text] == [0, -1_700_000_001, 5]
+    assert as_text(dt.timedelta(minutes=1, milliseconds=5)) == "PT60.005S"
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_decimals_of_a_negative_scale_end_no_process(nested: bool, tmp_path: Path) -> None:
+    """Arrow's writer of ORC does; its Parquet has none either."""
+    table = pa.table({"a": in_lists(HUNDREDS) if nested else HUNDREDS})
+    with pytest.raises(EncodeError, match="'a': ORC has no decimals of a negative scale"):
+        tare.encode(table, "orc")
+    wanted = [[Decimal(1200)], [None]] if nested else [Decimal(1200), None]
+    for target, read in (("x.orc", orc.read_table), ("x.parquet", parquet.read_table)):
+        done = tare.convert(table, tmp_path / target)
+        assert read(tmp_path / target).column("a").to_pylist() == wanted
+        assert {one["verdict"] for one in done.changes} == {"type"}
+
+
+@pytest.mark.parametrize(
+    ("array", "target", "wanted"),
+    [
+        (pa.array([Decimal("1.5"), None], pa.decimal32(5, 2)), "orc", [Decimal("1.50"), None]),
+        (pa.array([Decimal(10) ** 70, None], pa.decimal256(76, 0)), "orc", [str(10**70), None]),
+        (
+            pa.ExtensionArray.from_storage(pa.uuid(), pa.array([ID.bytes, None], pa.binary(16))),
+            "csv",
+            [str(ID), None],
+        ),
+        (
+            pa.ExtensionArray.from_storage(pa.uuid(), pa.array([ID.bytes, None], pa.binary(16))),
+            "bson",
+            [str(ID), None],
+        ),
+        (
+            pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8())),
+            "csv",
+            [True, False, None],
+        ),
+        (
+            pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8())),
+            "avro",
+            [True, False, None],
+        ),
+        (
+            pa.DictionaryArray.from_arrays(pa.array([0, 1, None], pa.int8()), pa.array(["a", None])),
+            "parquet",
+            ["a", None, None],
+        ),
+    ],
+)
+def test_what_a_format_refuses_is_written_plainly(
+    array: Any, target: str, wanted: list[Any], tmp_path: Path
+) -> None:
+    need_codec(target)
+    done = tare.convert(pa.table({"a": array, "n": range(len(array))}), tmp_path / f"x.{target}")
+    back = tare.read(tmp_path / f"x.{target}")
+    rows = back.to_pylist() if hasattr(back, "to_pylist") else back
+    assert [row["a"] for row in rows] == wanted
+    assert {one["verdict"] for one in done.changes if one["path"].startswith("a")} == {"type"}
+    unread = tare.convert(pa.table({"a": array}), tmp_path / f"y.{target}", verify=False)
+    assert any("is written as" in note for note in unread.notes) or target == "parquet"
+
+
+def test_what_no_plainer_type_helps_is_said_of_the_type_that_it_has(tmp_path: Path) -> None:
+    with pytest.raises(EncodeError, match=r"list<item: decimal128\(5, -2\)>"):
+        tare.convert(pa.table({"a": in_lists(HUNDREDS)}), tmp_path / "x.csv")
+    levels = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(["b", None]), ordered=True)
+    with pytest.raises(EncodeError):
+        tare.convert(pa.table({"a": levels}), tmp_path / "x.parquet")
