@@ -179,9 +179,13 @@ def _cells_beside_cells(one: Cells, other: Cells) -> Iterator[Difference]:
 def _documents(a: Any, b: Any, path: str) -> Iterator[Difference]:
     """Yield where two documents differ; a value in a place that the other does not have is one of its keys."""
     if isinstance(a, dict) and isinstance(b, dict):
-        if a.keys() != b.keys():
-            keys = sorted(a.keys() ^ b.keys())
-            yield Difference(path, "columns", f"{path}: keys {_short(keys)}", keys[0])
+        missing, more = [key for key in a if key not in b], [key for key in b if key not in a]
+        text = f"{path}: keys {_short(missing)} beside {_short(more)}"
+        # A word that is read otherwise is another key.
+        for key in missing or more:
+            yield Difference(f"{path}/{key}", "columns", text, key)
+        if len(missing) < len(more):
+            yield Difference(path, "columns", text)
         for key in (key for key in a if key in b):
             yield from _documents(a[key], b[key], f"{path}/{key}")
     elif isinstance(a, list) and isinstance(b, list):

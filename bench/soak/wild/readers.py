@@ -212,11 +212,24 @@ def _json(path: Path) -> Any:
 
 
 def _lines(path: Path) -> Any:
-    rows = [json.loads(line) for line in stored(path).decode("utf-8-sig").splitlines() if line.strip()]
+    text = stored(path).decode("utf-8-sig")
+    try:
+        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+    except ValueError:
+        rows = list(_on_end(text))
     try:
         return table_of_rows(rows, most_rows(path))
     except TypeError:
         return canonical(rows)
+
+
+def _on_end(text: str) -> Iterator[Any]:
+    """Yield values that stand one behind the other, of any number of lines each."""
+    decoder, rest = json.JSONDecoder(), text.lstrip()
+    while rest:
+        value, end = decoder.raw_decode(rest)
+        yield value
+        rest = rest[end:].lstrip()
 
 
 def _msgpack(path: Path) -> Any:

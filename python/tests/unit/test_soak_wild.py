@@ -114,7 +114,7 @@ def test_a_cell_is_compared_with_a_value(module: Any, cell: str, value: Any, exp
         ({"a": 1}, {"a": 1, "b": None}, False), ([1, 2], [1, 3], False),
         (dt.datetime(2024, 1, 2, 3), "2024-01-02T03:00:00Z", True),
         (dt.datetime(2024, 1, 2, 3), "2024-01-02 04:00:00", False),
-        (0.123456789012, 0.12345679104328156, False),
+        (0.123456789012, 0.12345679104328156, False), (0.46320233, 0.4632023274898529, True),
     ],
 )  # fmt: skip
 def test_two_values_are_compared(module: Any, one: Any, other: Any, expected: bool) -> None:
