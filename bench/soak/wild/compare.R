@@ -74,8 +74,9 @@ escaped <- function(x) {
   x
 }
 
-write_dump <- function(frame, path) {
-  most <- min(nrow(frame), 4000L)
+# Of a file of 64 MB and more the first rows are written down.
+write_dump <- function(frame, path, whole) {
+  most <- if (whole) nrow(frame) else min(nrow(frame), 4000L)
   lines <- c(as.character(nrow(frame)))
   for (k in seq_along(frame)) {
     column <- .subset2(frame, k)
@@ -149,7 +150,7 @@ for (folder in readLines(arguments[1])) {
   chosen <- file.path(folder, "variable")
   frame <- if (several && file.exists(chosen)) original[[readLines(chosen, encoding = "UTF-8")]] else original
   if (is.data.frame(frame)) {
-    tryCatch(write_dump(frame, file.path(folder, "dump.tsv")), error = function(e) {
+    tryCatch(write_dump(frame, file.path(folder, "dump.tsv"), file.size(source) < 2^26), error = function(e) {
       unlink(file.path(folder, "dump.tsv"))
       say(folder, "dump", "CANNOT", conditionMessage(e))
     })

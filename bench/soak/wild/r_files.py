@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from examining import Findings, attempt, difference, told_of
+from differences import Difference, differences
+from examining import Findings, attempt, told_of
 from readers import Cells, Table, read_again
 from values import canonical
 
@@ -84,33 +85,34 @@ def examine_tables(folder: Path) -> Findings:
         path = folder / f"table.{step}"
         if not path.exists():
             continue
-        problems = []
-        for name, other in read_again(step, path):
-            problem = _of_table(truth, other)
-            if not problem:
-                problems = []
-                break
-            problems.append(f"{name}: {problem}")
-        if problems:
-            found.wrong.append([step, "; ".join(problems)[:500]])
+        readings = [(name, _of_table(truth, other)) for name, other in read_again(step, path)]
+        if readings:
+            name, differs = min(readings, key=lambda one: len(one[1]))
+            found.wrong += [[step, f"{name}: {one.text}"[:500]] for one in differs]
     found.judges.append("R's values")
     return found
 
 
-def _of_table(truth: Table, other: Any) -> str:
+def _of_table(truth: Table, other: Any) -> list[Difference]:
     if isinstance(other, Table):
         names = {name for name, _ in other.columns}
         missing = [name for name, _ in truth.columns if name not in names]
         if missing and truth.rows:
-            return f"no column {missing[0]}"
+            return [Difference(missing[0], "columns", f"no column {missing[0]}")]
     if isinstance(other, Cells):
         # R writes down only columns of its plain types.
         header = other.rows[0] if other.rows else []
         if missing := [name for name, _ in truth.columns if name not in header]:
-            return f"no column {missing[0]}"
+            return [Difference(missing[0], "columns", f"no column {missing[0]}")]
         places = [header.index(name) for name, _ in truth.columns]
         other = Cells([[row[at] if at < len(row) else "" for at in places] for row in other.rows])
-    return difference(truth, other) if not isinstance(other, dict) else ""
+    if isinstance(other, dict):
+        return []
+    # Columns that R does not write down are compared by R itself.
+    if isinstance(other, Table):
+        names = {name for name, _ in truth.columns}
+        other = Table(other.rows, [(name, values) for name, values in other.columns if name in names])
+    return differences(truth, other)
 
 
 def read_dump(text: str) -> Table:

@@ -16,10 +16,13 @@ from typing import Any
 import pyarrow as pa
 from values import canonical, column_values
 
-__all__ = ["Cells", "Table", "read_again", "stored", "table_of"]
+__all__ = ["Cells", "Table", "is_own", "most_rows", "read_again", "stored", "table_of", "table_of_rows"]
 
-# More rows than these are counted, but not compared.
-ROWS = 4000
+# Of a larger file the first rows are compared, and the others counted.
+_WHOLE_BYTES = 64 << 20
+_ROWS = 4000
+# By which Tare itself reads a format: what they say of a source proves nothing of its reading.
+_OWN = frozenset({("avro", "fastavro"), ("yaml", "pyyaml"), ("orc", "tare")})
 _DELIMITERS = ",;\t|"
 
 
@@ -29,7 +32,7 @@ class Table:
 
     Attributes:
         rows: How many rows there are.
-        columns: Names and values of the first rows.
+        columns: Names and values, of a large file those of the first rows.
     """
 
     rows: int
@@ -47,9 +50,19 @@ class Cells:
     rows: list[list[str]]
 
 
-def table_of(table: pa.Table) -> Table:
-    """Return the first rows of an Arrow table."""
-    part = table.slice(0, ROWS)
+def most_rows(path: Path) -> int | None:
+    """Return how many rows of a file are compared; None if all are."""
+    return None if path.stat().st_size < _WHOLE_BYTES else _ROWS
+
+
+def is_own(kind: str, name: str) -> bool:
+    """Return whether a reader is the library by which Tare reads a format."""
+    return (kind, name) in _OWN
+
+
+def table_of(table: pa.Table, most: int | None = None) -> Table:
+    """Return an Arrow table, or so many of its first rows."""
+    part = table.slice(0, most)
     columns = [(name, part.column(at)) for at, name in enumerate(table.column_names)]
     return Table(table.num_rows, [(name, column_values(column)) for name, column in columns])
 
@@ -108,24 +121,28 @@ def _arrow(path: Path) -> Table:
     frame = (
         pl.read_ipc(io.BytesIO(data)) if data.startswith(b"ARROW1") else pl.read_ipc_stream(io.BytesIO(data))
     )
-    return table_of(frame.to_arrow())
+    return table_of(frame.to_arrow(), most_rows(path))
 
 
 def _avro(path: Path) -> Table:
     import polars as pl
 
-    return table_of(pl.read_avro(io.BytesIO(stored(path))).to_arrow())
+    return table_of(pl.read_avro(io.BytesIO(stored(path))).to_arrow(), most_rows(path))
 
 
 def _fastavro(path: Path) -> Table:
     import fastavro
 
     rows = list(fastavro.reader(io.BytesIO(stored(path))))
-    return table_of_rows(rows)
+    return table_of_rows(rows, most_rows(path))
 
 
-def table_of_rows(rows: list[Any]) -> Table:
+def table_of_rows(rows: list[Any], most: int | None) -> Table:
     """Return the table of records; what a record lacks is None.
+
+    Args:
+        rows: The records.
+        most: How many of the first ones it has; all for None.
 
     Raises:
         TypeError: One of them is not a record.
@@ -135,7 +152,7 @@ def table_of_rows(rows: list[Any]) -> Table:
         if not isinstance(row, dict):
             raise TypeError(f"expected records, got {type(row).__name__}")
         names.update(dict.fromkeys(row))
-    part = rows[:ROWS]
+    part = rows[:most]
     return Table(len(rows), [(name, [canonical(row.get(name)) for row in part]) for name in names])
 
 
@@ -146,13 +163,15 @@ def _duckdb(path: Path) -> Table:
         connection.execute("SET TimeZone='UTC'")
         found = connection.execute("SELECT * FROM read_parquet(?, hive_partitioning=false)", [str(path)])
         table = found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
-    return table_of(table)
+    return table_of(table, most_rows(path))
 
 
 def _polars(path: Path) -> Table:
     import polars as pl
 
-    return table_of(pl.read_parquet(io.BytesIO(stored(path)), use_statistics=False).to_arrow())
+    return table_of(
+        pl.read_parquet(io.BytesIO(stored(path)), use_statistics=False).to_arrow(), most_rows(path)
+    )
 
 
 def _cells(path: Path) -> Cells:
@@ -193,11 +212,24 @@ def _json(path: Path) -> Any:
 
 
 def _lines(path: Path) -> Any:
-    rows = [json.loads(line) for line in stored(path).decode("utf-8-sig").splitlines() if line.strip()]
+    text = stored(path).decode("utf-8-sig")
     try:
-        return table_of_rows(rows)
+        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+    except ValueError:
+        rows = list(_on_end(text))
+    try:
+        return table_of_rows(rows, most_rows(path))
     except TypeError:
         return canonical(rows)
+
+
+def _on_end(text: str) -> Iterator[Any]:
+    """Yield values that stand one behind the other, of any number of lines each."""
+    decoder, rest = json.JSONDecoder(), text.lstrip()
+    while rest:
+        value, end = decoder.raw_decode(rest)
+        yield value
+        rest = rest[end:].lstrip()
 
 
 def _msgpack(path: Path) -> Any:

@@ -216,7 +216,7 @@ def _is_single(number: float) -> bool:
     with np.errstate(over="ignore"):
         return (
             float(np.float32(number)) == number
-            or len(repr(number).partition("e")[0].lstrip("-").replace(".", "")) <= 8
+            or len(repr(number).partition("e")[0].lstrip("-").replace(".", "").strip("0")) <= 9
         )
 
 

@@ -34,7 +34,7 @@ from sources import R_KINDS, Source, read_sources
 _CHILDREN = 2
 _GROUP = 30  # files of R that one process of R compares
 _PEAK = 2 << 30
-_R_LIMIT_S = 900
+_R_LIMIT_S = 3600
 _MISSING = 3
 _COMPARE = Path(__file__).with_name("compare.R")
 
@@ -147,6 +147,8 @@ def _compare_by_r(place: Path, done: dict[str, tuple[Source, dict[str, Any]]], c
         folder, name, verdict, why = line.split("\t")
         answer = done[folder][1]
         answer["judges"].append(f"R {verdict}")
+        if verdict != "CANNOT":
+            answer["reader"] = "R"
         if verdict == "DIFFERS":
             answer["wrong"].append([name, f"R: not identical ({why})"])
         elif verdict == "CANNOT":
@@ -184,14 +186,26 @@ def _report(results: list[dict[str, Any]], findings: list[Finding], folder: Path
             print(json.dumps(result), file=file)
             if result["outcome"] == "wrong":
                 for step, what in result["wrong"]:
-                    print(f"WRONG {result['name']}: {step}: {what}")
+                    if not explained(findings, result["name"], step, what):
+                        print(f"WRONG {result['name']}: {step}: {what}")
     table: dict[str, Counter[str]] = {}
+    readers: dict[str, Counter[str]] = {}
     for result in results:
         table.setdefault(result["kind"], Counter())[result["outcome"]] += 1
+        readers.setdefault(result["kind"], Counter())[result["reader"] or "no other library"] += 1
+        counts["confirmed"] += bool(result["reader"])
     for kind, outcomes in sorted(table.items()):
         print(kind, ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())))
+        print(f"  read by {', '.join(f'{name} {count}' for name, count in readers[kind].most_common())}")
+    for finding in findings:
+        if not any(
+            explained([finding], result["name"], *one) for result in results for one in result["wrong"]
+        ):
+            print(f"not found any more: {finding.files}: {finding.steps}: {finding.what}")
     print(f"soak: files={len(results)}")
-    for what in ("r_files", "others", "compared", "unread", "same", "told", "refused", "known", "wrong"):
+    for what in (
+        "r_files", "others", "compared", "confirmed", "unread", "same", "told", "refused", "known", "wrong",
+    ):  # fmt: skip
         print(f"soak: {what}={counts[what]}")
     return 1 if counts["wrong"] else 0
 

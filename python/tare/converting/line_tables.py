@@ -100,7 +100,11 @@ def table_of(
     if finder is None:
         return None
     found = _columns(finder)
-    table = pa.Table.from_batches([pa.record_batch(rows) for rows in finder.take()], found.schema)
+    try:
+        batches = finder.take()
+    except TareError:  # far more missing names than there are bytes
+        return None
+    table = pa.Table.from_batches(map(pa.record_batch, batches), found.schema)
     if columns is None:
         return table, found.counted
     names = list(dict.fromkeys(columns))
@@ -169,14 +173,22 @@ def _read(source: Source, size: int, *, keep: bool) -> NdjsonFinder | None:
     try:
         if source.format == "json":
             finder.read_array(source.read()[0].removeprefix(BOM))
-            return finder if len(finder) and _schema(finder).names else None
+            return finder if _has_columns(finder) else None
         for block in blocks(source, size):
             finder.read(block)
             if not keep:
                 finder.take()
     except TareError:  # whoever reads it as documents says it, or knows what it is
         return None
-    return finder if len(finder) and _schema(finder).names else None
+    return finder if _has_columns(finder) else None
+
+
+def _has_columns(finder: NdjsonFinder) -> bool:
+    """Returns whether rows were read that have names, all of which Arrow's C interface can give: none with a NUL."""
+    try:
+        return len(finder) > 0 and bool(_schema(finder).names)
+    except ValueError:
+        return False
 
 
 def _columns(finder: NdjsonFinder) -> Columns:

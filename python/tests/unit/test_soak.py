@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support.capabilities import ROOT
+from support.capabilities import ROOT, need_command
 
 NOW = dt.datetime(2026, 12, 1, tzinfo=dt.UTC)
 BENCH = ROOT / "bench"
@@ -113,6 +113,34 @@ def test_every_crate_of_the_fuzz_targets_is_a_dependency() -> None:
     for path in [*(ROOT / "fuzz").glob("*.rs"), *(ROOT / "fuzz" / "fuzz_targets").glob("*.rs")]:
         used = set(re.findall(r"^\s*use (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
         assert used <= known, path.name
+
+
+CARGO = """#!/bin/sh
+echo "$RUSTC_BOOTSTRAP|$*" >> calls
+[ "$1" != +nightly ] || exit 1
+[ "$*" != "fuzz --version" ] || exit "$STATUS"
+"""
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, 0), (1, 3)])
+def test_targets_are_fuzzed_without_a_nightly_compiler(tmp_path: Path, status: int, expected: int) -> None:
+    """The usual compiler then takes the same options; without cargo-fuzz nothing is fuzzed, which is no success."""
+    for tool in ("bash", "mkdir"):
+        need_command(tool)
+    cargo = tmp_path / "bin" / "cargo"
+    cargo.parent.mkdir()
+    cargo.write_text(CARGO, encoding="utf-8")
+    cargo.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{cargo.parent}:{os.environ['PATH']}", "STATUS": str(status)}
+    environment.pop("RUSTC_BOOTSTRAP", None)
+    command = [str(ROOT / ".ci" / "run-fuzz"), sys.executable, "7", "dput"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == expected
+    assert "No nightly compiler" in done.stderr
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert calls[:2] == ["|+nightly --version", "1|fuzz --version"]
+    ran = [call for call in calls if call.startswith("1|fuzz run dput ") and "-max_total_time=7" in call]
+    assert len(ran) == (status == 0)
 
 
 def test_every_guard_is_there(cases: ModuleType) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -114,7 +114,7 @@ def test_a_cell_is_compared_with_a_value(module: Any, cell: str, value: Any, exp
         ({"a": 1}, {"a": 1, "b": None}, False), ([1, 2], [1, 3], False),
         (dt.datetime(2024, 1, 2, 3), "2024-01-02T03:00:00Z", True),
         (dt.datetime(2024, 1, 2, 3), "2024-01-02 04:00:00", False),
-        (0.123456789012, 0.12345679104328156, False),
+        (0.123456789012, 0.12345679104328156, False), (0.46320233, 0.4632023274898529, True),
     ],
 )  # fmt: skip
 def test_two_values_are_compared(module: Any, one: Any, other: Any, expected: bool) -> None:
@@ -133,12 +133,120 @@ def test_moments_beyond_the_years_of_python_are_compared(module: Any) -> None:
 
 
 def test_a_table_with_another_value_or_row_is_wrong(module: Any) -> None:
-    examining, readers = module("examining"), module("readers")
+    readers = module("readers")
     truth = readers.table_of(pa.table({"a": [1, 2], "b": ["x", None]}))
-    assert examining.difference(truth, readers.table_of(pa.table({"a": [1.0, 2.0], "b": ["x", None]}))) == ""
+    assert texts(module, truth, readers.table_of(pa.table({"a": [1.0, 2.0], "b": ["x", None]}))) == []
     other = readers.table_of(pa.table({"a": [1, 3], "b": ["x", None]}))
-    assert examining.difference(truth, other) == "column a, row 2: 2 beside 3"
-    assert examining.difference(truth, readers.table_of(pa.table({"a": [1], "b": ["x"]}))) == "2 rows, 1 rows"
+    assert texts(module, truth, other) == ["column a, row 2: 2 beside 3"]
+    assert texts(module, truth, readers.table_of(pa.table({"a": [1], "b": ["x"]}))) == ["2 rows, 1 rows"]
+
+
+def texts(module: Any, one: Any, other: Any) -> list[str]:
+    return [found.text for found in module("differences").differences(one, other)]
+
+
+def test_each_column_and_kind_of_change_is_a_difference(module: Any) -> None:
+    readers = module("readers")
+    truth = readers.table_of(pa.table({"a": [1, 2, 3, 4], "b": ["x", "y", "z", "z"]}))
+    other = readers.table_of(pa.table({"a": [9, 9, None, 4], "b": ["x", "y", "z", "w"]}))
+    assert texts(module, truth, other) == [
+        "column a, row 1: 1 beside 9", "column a, row 3: 3 beside None", 'column b, row 4: "z" beside "w"',
+    ]  # fmt: skip
+    one = readers.Cells([["a", "b"], ["1", "x"], ["2", "NA"]])
+    read = readers.table_of(pa.table({"a": [1, 2], "b": ["y", None]}))
+    assert texts(module, one, read) == ['column b, row 1: "x" beside "y"']
+    assert texts(module, one, readers.table_of(pa.table({"a": [1, 2]}))) == ["2 columns, 1 columns"]
+    document, read_as = {"a": [1, {"b": 2}], "c": "x"}, {"a": [1, {"b": 3}], "c": None}
+    assert texts(module, document, read_as) == ["/a/1/b: 2 beside 3", '/c: "x" beside None']
+
+
+def test_all_rows_are_compared(module: Any, tmp_path: Path) -> None:
+    readers = module("readers")
+    truth, other = list(range(20_000)), [*range(19_999), -1]
+    one, two = readers.table_of(pa.table({"a": truth})), readers.table_of(pa.table({"a": other}))
+    assert texts(module, one, two) == ["column a, row 20000: 19999 beside -1"]
+    cells = readers.Cells([["a"], *([str(n)] for n in truth)])
+    assert texts(module, cells, two) == ['column a, row 20000: "19999" beside -1']
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(b"x")
+    with large.open("wb") as file:
+        file.truncate(64 << 20)
+    assert readers.most_rows(small) is None
+    assert readers.most_rows(large) == 4000
+
+
+def conversion(**told: Any) -> Any:
+    return SimpleNamespace(**{"changes": [], "losses": [], "notes": [], "second": {}, **told})
+
+
+CHANGE = {"path": "a", "verdict": "lossy", "from": "1.5", "to": "1", "count": 1}
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "told", "expected"),
+    [
+        ("a", "number", {"changes": [CHANGE]}, True),
+        ("b", "number", {"changes": [CHANGE]}, False),
+        ("a", "rows", {"changes": [CHANGE]}, False),
+        ("a", "number", {"changes": [{**CHANGE, "path": "a.x"}]}, True),
+        ("a", "number", {"changes": [{**CHANGE, "path": "ab"}]}, False),
+        ("a", "number", {"changes": [{**CHANGE, "verdict": "type"}]}, False),
+        ("a", "time", {"changes": [{**CHANGE, "verdict": "type"}]}, True),
+        ("a", "null", {"changes": [{**CHANGE, "verdict": "null"}]}, True),
+        ("a", "text", {"changes": [{**CHANGE, "verdict": "null"}]}, False),
+        ("a", "text", {"losses": [{"path": "a", "kind": "levels"}]}, True),
+        ("b", "text", {"losses": [{"path": "a", "kind": "levels"}]}, False),
+        ("a", "null", {"notes": ["bare words are read as missing values: 'NA' in a; in quotes they are text"]}, True),
+        ("b", "null", {"notes": ["bare words are read as missing values: 'NA' in a; in quotes they are text"]}, False),
+        ("a", "text", {"notes": ["bare words are read as missing values: 'NA' in a; in quotes they are text"]}, False),
+        ("a", "time", {"notes": ["times with offsets are read as UTC: z, a"]}, True),
+        ("a", "number", {"notes": ["times with offsets are read as UTC: z, a"]}, False),
+        ("", "rows", {"notes": ["the quote in line 3, the last, is never closed: the file may be cut"]}, True),
+        ("a", "number", {"notes": ["the quote in line 3, the last, is never closed: the file may be cut"]}, False),
+        ("a", "number", {"notes": ["converted batch by batch and not verified; --verify reads it back"]}, False),
+        ("a", "text", {"notes": ["x.csv: csv: column a, row 3: Tare reads '1', csv '2'"]}, True),
+        ("b", "text", {"notes": ["x.csv: csv: column a, row 3: Tare reads '1', csv '2'"]}, False),
+        ("", "rows", {"second": {"source": {"difference": {"place": "the number of rows"}}}}, True),
+        ("a", "text", {"second": {"source": {"difference": {"place": "the number of rows"}}}}, False),
+        ("a", "text", {}, False),
+    ],
+)  # fmt: skip
+def test_a_difference_is_excused_by_what_tells_its_column_and_kind(
+    module: Any, column: str, kind: str, told: dict[str, Any], expected: bool
+) -> None:
+    found = module("differences").Difference(column, kind, "text")
+    assert module("excuses").excused(found, [conversion(), conversion(**told)]) is expected
+    assert module("excuses").left([found], [conversion(**told)]) == [found] * (not expected)
+
+
+def test_words_of_yaml_are_excused_by_name(module: Any) -> None:
+    note = "read by YAML 1.1: NO is False (line 1), 010 is 8 (line 2); quote what is meant as text, or say x"
+    excused, difference = module("excuses").excused, module("differences").Difference
+    assert excused(difference("/a", "boolean", "", "NO"), [conversion(notes=[note])])
+    assert not excused(difference("/a", "boolean", "", "YES"), [conversion(notes=[note])])
+    assert not excused(difference("/a", "text", "", "NO"), [conversion(notes=[note])])
+
+
+def test_the_library_by_which_a_file_is_read_confirms_nothing(
+    module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    examining, path = module("examining"), tmp_path / "x.yaml"
+    path.write_text("a: 1\n", encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    assert examining.examine("yaml", path, tmp_path / "out", None).reader == "ruamel"
+    monkeypatch.setattr(examining, "read_again", lambda *_: iter([("pyyaml", {"a": 1})]))
+    assert examining.examine("yaml", path, tmp_path / "out", None).reader == ""
+
+
+def test_what_is_told_of_one_column_does_not_excuse_another(module: Any) -> None:
+    """Of two columns that another library reads differently, the note is on one."""
+    examining = module("examining")
+    found = examining.Findings()
+    differs = [module("differences").Difference(name, "null", f"column {name}") for name in "ab"]
+    reading = examining._Reading("csv", differs)
+    note = "bare words are read as missing values: 'NA' in a; in quotes they are text"
+    assert examining._judge(found, "read", [reading], [conversion(notes=[note])]) == "csv"
+    assert (found.wrong, found.told) == ([["read", "csv: column b"]], [["read", "csv: column a"]])
 
 
 def test_a_file_is_tried_in_a_child(module: Any, tmp_path: Path) -> None:
@@ -152,8 +260,8 @@ def test_a_file_is_tried_in_a_child(module: Any, tmp_path: Path) -> None:
     asked = {"task": "all", "kind": "csv", "path": str(path), "folder": str(tmp_path / "out")}
     answer = child.ask(asked)
     child.close()
-    assert {key: answer[key] for key in ("refused", "told", "wrong", "judges")} == {
-        "refused": [], "told": [], "wrong": [], "judges": ["csv"],
+    assert {key: answer[key] for key in ("refused", "told", "wrong", "judges", "reader")} == {
+        "refused": [], "told": [], "wrong": [], "judges": ["csv"], "reader": "csv",
     }  # fmt: skip
     assert answer["peak"] > 0
 
@@ -242,16 +350,25 @@ def test_findings_have_reasons(module: Any) -> None:
 
 def test_outcomes_are_counted(module: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = module("wild")
-    plain = {"kind": "csv", "refused": [], "told": [], "wrong": [], "judges": ["csv"]}
+    plain = {"kind": "csv", "refused": [], "told": [], "wrong": [], "judges": ["csv"], "reader": "csv"}
     results = [
         {**plain, "name": "a"},
         {**plain, "name": "b", "told": [["csv", "x"]]},
-        {**plain, "name": "c", "refused": [["read", "x"]], "judges": []},
+        {**plain, "name": "c", "refused": [["read", "x"]], "judges": [], "reader": ""},
         {**plain, "name": "d", "kind": "rds", "wrong": [["csv", "2 rows, 1 rows"]]},
     ]
     assert run._report(results, [], tmp_path) == 1
     printed = capsys.readouterr().out
-    for line in ("files=4", "r_files=1", "compared=3", "same=1", "told=1", "refused=1", "wrong=1"):
+    for line in (
+        "files=4",
+        "r_files=1",
+        "compared=3",
+        "confirmed=3",
+        "same=1",
+        "told=1",
+        "refused=1",
+        "wrong=1",
+    ):
         assert f"soak: {line}\n" in printed
     lines = (tmp_path / "report.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["outcome"] for line in lines] == ["same", "told", "refused", "wrong"]
