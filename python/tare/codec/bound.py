@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import kinds
 from tare.codec.compressing import Counted, packing
-from tare.codec.refusals import deeper_than, too_deep
+from tare.codec.refusals import deeper_than, mapped, too_deep
+from tare.errors import EncodeError
 
 if TYPE_CHECKING:
     from tare.codec.codec import Codec
@@ -67,11 +68,20 @@ def text_parts(codec: Codec, obj: Any) -> Iterator[Buffer] | None:
     Args:
         codec: The codec.
         obj: A table of Arrow, pandas or polars.
+
+    Raises:
+        EncodeError: From the iterator: a value that the format cannot hold.
     """
     of_arrow = codec.library.of_arrow
     if of_arrow is None or not codec.library.installed or codec.native("table") not in ("records", "arrow"):
         return None
-    return of_arrow(kinds.convert(obj, "arrow"), **codec.options)
+    parts = of_arrow(kinds.convert(obj, "arrow"), **codec.options)
+    return None if parts is None else _mapped(codec, parts)
+
+
+def _mapped(codec: Codec, parts: Iterator[Buffer]) -> Iterator[Buffer]:
+    with mapped(codec, EncodeError):
+        yield from parts
 
 
 def write_parts(codec: Codec, parts: Iterator[Buffer], file: BinaryIO) -> int:

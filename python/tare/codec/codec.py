@@ -403,6 +403,9 @@ class Codec:
             write, value = self._writer(of_rows, None), lambda: obj
         counted = Counted(file)
         with mapped(self, EncodeError, but=OSError):
+            if kind == "table" and self.library.of_arrow is not None and self.native(kind) == "arrow":
+                obj = value()  # once for both ways
+                value = lambda: obj  # noqa: E731 - as above
             if kind == "table" and (parts := text_parts(self, obj)) is not None:
                 return write_parts(self, parts, file)
             if self.compressor is None and in_parts is not None:

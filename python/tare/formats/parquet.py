@@ -23,6 +23,7 @@ from tare.formats.columnar import (
     written,
 )
 from tare.formats.parquet_file import open_parquet
+from tare.formats.parquet_parts import parquet_parts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,6 +223,7 @@ FORMAT = Format(
             },
             resolve=levels(_LEVELS_PYARROW),
             write=_into_pyarrow,
+            of_arrow=parquet_parts,
             subset=_subset_pyarrow,
             rows=_rows_pyarrow,
             open=_open_pyarrow,
