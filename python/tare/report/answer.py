@@ -159,7 +159,8 @@ def _measured(found: Digest) -> str:
         if blocks
         else text.percent(found.partial)
     )
-    return f"measured on {of} of the data; figures are of the whole"
+    whole = "" if number(found.verdict.get("messages")) else "; figures are of the whole"
+    return f"measured on {of} of the data{whole}"
 
 
 def routes_of(found: Digest, width: int = _ROOMY) -> list[tuple[str, dict[str, Any]]]:

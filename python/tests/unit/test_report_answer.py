@@ -337,6 +337,9 @@ def test_the_part_that_was_measured_is_said(records):
     blocks = copy.deepcopy(records["part"])
     blocks["dataset"]["partial"]["blocks"] = 8
     assert "measured on 8 blocks, 5.5 % of the data" in terminal.render(blocks)
+    for verdict in (blocks["derived"]["headline"], *blocks["derived"]["profiles"].values()):
+        verdict["messages"] = 1_000
+    assert "of the whole" not in terminal.render(blocks)  # they are of one message
 
 
 def test_the_file_is_kept_where_its_own_format_is_the_best():

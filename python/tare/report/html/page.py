@@ -23,7 +23,7 @@ from tare.report.charts import (
 )
 from tare.report.digest import PROFILES, Digest, digest, mapping, number
 from tare.report.html.fidelity import exchange, matrix, own_data
-from tare.report.html.hero import hero
+from tare.report.html.hero import hero, of_one_message
 from tare.report.html.markup import details, esc, json_block, key, named, said, scroll_table
 from tare.report.html.payload import messages_of, payload
 from tare.report.html.ranking import has_first_calls, ranking
@@ -187,7 +187,9 @@ def _section(name: str, title: str, lead: str, body: str) -> str:
 
 def _ranked(found: Digest, slots: dict[str, int]) -> str:
     part = (
-        " Figures are of the whole data, reckoned from the part that was measured." if found.partial else ""
+        " Figures are of the whole data, reckoned from the part that was measured."
+        if found.partial and not of_one_message(found)
+        else ""
     )
     once = (
         " First call: timed once, before its library was warm, so it may be faster."
