@@ -73,7 +73,7 @@ def find_file_set(named: Sequence[str]) -> FileSet:
     kinds = _kinds_of(filled)
     data = [path for path in filled if path in kinds]
     if not data:
-        raise IsADirectoryError(f"{what}: no file in it is of a format that is read. {_seen(named, found)}")
+        raise IsADirectoryError(f"{what}: {_without_data(found)}")
     of = Counter(kinds[path] for path in data)
     if len(of) > 1:
         raise UsageError(_mixed(what, named, data, kinds, sizes))
@@ -207,11 +207,13 @@ def _passed_over(found: Sequence[str], filled: Sequence[str], data: Sequence[str
             yield f"{len(several):,} file{'s' * (len(several) > 1)} passed over: {why} ({names}{more})"
 
 
-def _seen(named: Sequence[str], found: Sequence[str]) -> str:
+def _without_data(found: Sequence[str]) -> str:
+    """Says that none of the files holds data, and what to do."""
     if not found:
-        return "It holds no files. Name a file."
+        return "is a directory without files. Name a file."
+    of = f"none of its {len(found):,} files is" if len(found) > 1 else "its one file is not"
     name = shlex.quote(_shown(found[0]))
-    return f"It holds {len(found):,} file{'s' * (len(found) > 1)}; say what they are: tare measure {name} --format FORMAT"
+    return f"{of} of a format that is known. Say what one is: tare measure {name} --format FORMAT"
 
 
 def _what(named: Sequence[str], count: int) -> str:

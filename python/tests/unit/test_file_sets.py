@@ -245,11 +245,15 @@ def test_a_broken_file_is_named(tmp_path):
 
 
 def test_a_folder_without_data_says_so(logs):
+    """Nothing in it, or nothing that its ending or its bytes tell."""
     (logs / "empty").mkdir()
-    with pytest.raises(
-        IsADirectoryError, match=r"empty/: no file in it is of a format that is read\. It holds no files"
-    ):
+    with pytest.raises(IsADirectoryError, match=r"empty/: is a directory without files\. Name a file\."):
         gathered(logs / "empty")
+    (logs / "empty" / "x.dat").write_bytes(b"\0\1\2\3")
+    with pytest.raises(
+        IsADirectoryError, match=r"its one file is not .*: tare measure empty/x\.dat --format FORMAT"
+    ):
+        gathered("empty")
 
 
 @pytest.mark.parametrize(
