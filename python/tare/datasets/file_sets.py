@@ -20,6 +20,8 @@ from tare.formats.base import Format
 __all__ = ["FileSet", "find_file_set"]
 
 _MOST = 100_000
+# Below so many bytes on average, what each file has once is a large part of it.
+_SMALL_BYTES = 64 << 10
 # As many files are named in a message.
 _NAMED = 2
 # Formats of text in which a file of one line may look like the other one.
@@ -83,7 +85,7 @@ def find_file_set(named: Sequence[str]) -> FileSet:
         tuple(data),
         tuple(sizes[path] for path in data),
         words,
-        tuple(_passed_over(found, filled, data)),
+        (*_passed_over(found, filled, data), *_notes(data, sum(sizes[path] for path in data))),
     )
 
 
@@ -205,6 +207,15 @@ def _passed_over(found: Sequence[str], filled: Sequence[str], data: Sequence[str
             names = ", ".join(printable(os.path.basename(path), 40) for path in several[:_NAMED])
             more = ", ..." if len(several) > _NAMED else ""
             yield f"{len(several):,} file{'s' * (len(several) > 1)} passed over: {why} ({names}{more})"
+
+
+def _notes(data: Sequence[str], total: int) -> Iterator[str]:
+    """What else to know of files that are measured as one: columns in the names of their folders, and small files."""
+    keys = [part.partition("=")[0] for part in os.path.dirname(data[0]).split(os.sep) if "=" in part]
+    if keys:
+        yield f"columns that names of folders hold are not measured: {', '.join(printable(key, 30) for key in keys)}"
+    if len(data) > 1 and total < _SMALL_BYTES * len(data):
+        yield "small files are measured as one: converted one by one, they take more than the sizes that are shown"
 
 
 def _without_data(found: Sequence[str]) -> str:

@@ -113,6 +113,18 @@ def test_types_that_one_type_holds_are_joined_and_others_refused(tmp_path):
         open_dataset(find_file_set([str(tmp_path)]))
 
 
+def test_what_a_folder_means_beyond_its_files_is_noted(tmp_path):
+    """Columns in the names of folders are in no file, and small files have a footer each."""
+    for year in (2025, 2026):
+        (tmp_path / f"year={year}").mkdir()
+        pa.parquet.write_table(pa.table({"x": [1, 2]}), tmp_path / f"year={year}" / "part.parquet")
+    notes = find_file_set([str(tmp_path)]).notes
+    assert notes[0] == "columns that names of folders hold are not measured: year"
+    assert notes[1].startswith("small files are measured as one")
+    assert len(find_file_set([str(tmp_path / "year=2025" / "*")]).notes) == 1
+    assert open_dataset(find_file_set([str(tmp_path)])).value.column_names == ["x"]
+
+
 def test_documents_of_a_folder_are_a_list(tmp_path):
     for place in range(3):
         (tmp_path / f"{place}.json").write_text(json.dumps({"id": place, "tags": ["a"]}, indent=1))
