@@ -113,6 +113,8 @@ def _below(folder: str) -> Iterator[str]:
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name[0] not in "._"]
         found += [os.path.join(at, name) for name in names if name[0] not in "._"]
+        if len(found) > _MOST:  # refused: nothing more is looked for
+            break
     yield from sorted(found, key=_natural)
 
 

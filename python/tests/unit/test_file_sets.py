@@ -16,6 +16,7 @@ import pytest
 
 import tare
 from tare.dataset import FileSet, find_file_set, open_dataset
+from tare.datasets import file_sets
 from tare.errors import Malformed, UsageError
 from tare.measure.inputs import gathered
 
@@ -231,6 +232,18 @@ def test_files_of_several_formats_are_refused_with_a_pattern_that_works(logs):
         "tare measure 'logs/**/*.csv'"
     )
     assert len(gathered("logs/**/*.csv").paths) == 3
+
+
+def test_too_many_files_are_refused_before_all_are_listed(logs, monkeypatch):
+    """A home folder by mistake: the walk ends when there are too many."""
+    monkeypatch.setattr(file_sets, "_MOST", 2)
+    seen = []
+    walk = file_sets.os.walk
+    monkeypatch.setattr(file_sets.os, "walk", lambda top: (seen.append(one[0]) or one for one in walk(top)))
+    (logs / "logs" / "z").mkdir()
+    with pytest.raises(UsageError, match="logs/: more than 2 files: name a pattern that fewer of them match"):
+        gathered("logs")
+    assert len(seen) < 3
 
 
 def test_files_of_different_columns_are_refused(tmp_path):
