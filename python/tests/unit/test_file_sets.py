@@ -261,6 +261,27 @@ def test_files_of_different_columns_are_refused(tmp_path):
         open_dataset(find_file_set([str(tmp_path / "*.parquet")]))
 
 
+@pytest.mark.parametrize("make", [parquet_folder, csv_folder], ids=["parquet", "csv"])
+def test_a_file_of_other_columns_is_refused_though_it_is_not_read(tmp_path, make):
+    """Of 40 files some are read; that one of the others has a column more is seen all the same."""
+    folder = tmp_path / "many"
+    if make is csv_folder:
+        rows = "".join(f"{k},{k % 7},text {k}\n" for k in range(3_000))
+        make(folder, {f"part-{place}.csv": "id,n,t\n" + rows for place in range(40)})
+        odd = folder / "part-3.csv"
+        odd.write_text("id,n,t,extra\n1,2,x,3\n" + "4,5,y,6\n" * 8_000)
+    else:
+        make(folder, 40, 3_000)
+        odd = folder / "part-00003-ab12.snappy.parquet"
+        pa.parquet.write_table(pa.Table.from_pylist([row | {"extra": 1} for row in rows_of(3, 3_000)]), odd)
+    files = find_file_set([str(folder)])
+    with pytest.raises(UsageError, match=r"part-0*3\S* has extra beside them"):
+        open_dataset(files, max_bytes=400_000)
+    odd.unlink()
+    part = open_dataset(find_file_set([str(folder)]), max_bytes=400_000)
+    assert part.partial["share"] < 0.5
+
+
 def test_a_broken_file_is_named(tmp_path):
     folder = lines_folder(tmp_path / "logs", 3, 5)
     with (folder / "log-1.ndjson").open("a") as file:
