@@ -15,6 +15,7 @@ from tare.datasets import csvload, csvs, csvstream, documents, encodings, openin
 from tare.datasets.file_sets import FileSet
 from tare.datasets.opening import Loaded, Options
 from tare.datasets.source import HEAD_BYTES, Source, find, printable
+from tare.datasets.tables import arrow_errors
 from tare.errors import TareError, UsageError
 from tare.formats.csv_rows import first_row
 
@@ -31,6 +32,8 @@ _NEARLY_ALL = 0.8
 # What a part is read of to tell how many bytes in memory a byte of a file becomes.
 _PROBE_BYTES = 1 << 20
 _JOINED = ("csv", "ndjson")
+# Files that are not read, of which the columns are looked at.
+_LOOKED_AT = 64
 _SHOWN_COLUMNS = 4
 
 
@@ -289,11 +292,26 @@ class _Reader:
         self.first.notes += [note for note in dict.fromkeys(notes) if note not in self.first.notes]
         if all(found.kind == "table" for found in several.values()):
             value = self._table({index: found.value for index, found in several.items()})
+            self._compare_schemas(set(several), value.column_names)
             loaded = Loaded(value, "table", None, self.first.notes)
         else:
             loaded = Loaded(list(_items(several.values())), "document", None, self.first.notes)
             loaded.plain = all(found.plain for found in several.values())
         return replace(loaded, partial=self._partial(loaded, taken, len(several)))
+
+    def _compare_schemas(self, read: set[int], names: Sequence[str]) -> None:
+        """Refuses a file of Parquet that was not read and has other columns: its footer tells; of very many some are looked at."""
+        if self.lines != "parquet" or self.first.compressors or self.options.columns:
+            return
+        from pyarrow import parquet
+
+        others = [index for index in range(len(self.files.paths)) if index not in read]
+        for index in others[:: max(1, len(others) // _LOOKED_AT)]:
+            source = self._source(index)
+            with arrow_errors(source):
+                own = parquet.read_schema(self.files.paths[index]).names
+            if list(own) != list(names):
+                raise self._differ(index, names, own)
 
     def _one(self, index: int, limit: int | None) -> Loaded:
         source = self._source(index)

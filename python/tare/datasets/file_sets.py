@@ -20,6 +20,8 @@ from tare.formats.base import Format
 __all__ = ["FileSet", "find_file_set"]
 
 _MOST = 100_000
+# Below so many bytes on average, what each file has once is a large part of it.
+_SMALL_BYTES = 64 << 10
 # As many files are named in a message.
 _NAMED = 2
 # Formats of text in which a file of one line may look like the other one.
@@ -73,7 +75,7 @@ def find_file_set(named: Sequence[str]) -> FileSet:
     kinds = _kinds_of(filled)
     data = [path for path in filled if path in kinds]
     if not data:
-        raise IsADirectoryError(f"{what}: no file in it is of a format that is read. {_seen(named, found)}")
+        raise IsADirectoryError(f"{what}: {_without_data(found)}")
     of = Counter(kinds[path] for path in data)
     if len(of) > 1:
         raise UsageError(_mixed(what, named, data, kinds, sizes))
@@ -83,7 +85,7 @@ def find_file_set(named: Sequence[str]) -> FileSet:
         tuple(data),
         tuple(sizes[path] for path in data),
         words,
-        tuple(_passed_over(found, filled, data)),
+        (*_passed_over(found, filled, data), *_notes(data, sum(sizes[path] for path in data))),
     )
 
 
@@ -111,6 +113,8 @@ def _below(folder: str) -> Iterator[str]:
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name[0] not in "._"]
         found += [os.path.join(at, name) for name in names if name[0] not in "._"]
+        if len(found) > _MOST:  # refused: nothing more is looked for
+            break
     yield from sorted(found, key=_natural)
 
 
@@ -207,11 +211,22 @@ def _passed_over(found: Sequence[str], filled: Sequence[str], data: Sequence[str
             yield f"{len(several):,} file{'s' * (len(several) > 1)} passed over: {why} ({names}{more})"
 
 
-def _seen(named: Sequence[str], found: Sequence[str]) -> str:
+def _notes(data: Sequence[str], total: int) -> Iterator[str]:
+    """What else to know of files that are measured as one: columns in the names of their folders, and small files."""
+    keys = [part.partition("=")[0] for part in os.path.dirname(data[0]).split(os.sep) if "=" in part]
+    if keys:
+        yield f"columns that names of folders hold are not measured: {', '.join(printable(key, 30) for key in keys)}"
+    if len(data) > 1 and total < _SMALL_BYTES * len(data):
+        yield "small files are measured as one: converted one by one, they take more than the sizes that are shown"
+
+
+def _without_data(found: Sequence[str]) -> str:
+    """Says that none of the files holds data, and what to do."""
     if not found:
-        return "It holds no files. Name a file."
+        return "is a directory without files. Name a file."
+    of = f"none of its {len(found):,} files is" if len(found) > 1 else "its one file is not"
     name = shlex.quote(_shown(found[0]))
-    return f"It holds {len(found):,} file{'s' * (len(found) > 1)}; say what they are: tare measure {name} --format FORMAT"
+    return f"{of} of a format that is known. Say what one is: tare measure {name} --format FORMAT"
 
 
 def _what(named: Sequence[str], count: int) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 import tare
 from tare.dataset import FileSet, find_file_set, open_dataset
+from tare.datasets import file_sets
 from tare.errors import Malformed, UsageError
 from tare.measure.inputs import gathered
 
@@ -111,6 +112,18 @@ def test_types_that_one_type_holds_are_joined_and_others_refused(tmp_path):
     pa.parquet.write_table(pa.table({"x": ["one"]}), tmp_path / "c.parquet")
     with pytest.raises(UsageError, match=r"x is int64 in .*a\.parquet and string in .*c\.parquet"):
         open_dataset(find_file_set([str(tmp_path)]))
+
+
+def test_what_a_folder_means_beyond_its_files_is_noted(tmp_path):
+    """Columns in the names of folders are in no file, and small files have a footer each."""
+    for year in (2025, 2026):
+        (tmp_path / f"year={year}").mkdir()
+        pa.parquet.write_table(pa.table({"x": [1, 2]}), tmp_path / f"year={year}" / "part.parquet")
+    notes = find_file_set([str(tmp_path)]).notes
+    assert notes[0] == "columns that names of folders hold are not measured: year"
+    assert notes[1].startswith("small files are measured as one")
+    assert len(find_file_set([str(tmp_path / "year=2025" / "*")]).notes) == 1
+    assert open_dataset(find_file_set([str(tmp_path)])).value.column_names == ["x"]
 
 
 def test_documents_of_a_folder_are_a_list(tmp_path):
@@ -221,6 +234,18 @@ def test_files_of_several_formats_are_refused_with_a_pattern_that_works(logs):
     assert len(gathered("logs/**/*.csv").paths) == 3
 
 
+def test_too_many_files_are_refused_before_all_are_listed(logs, monkeypatch):
+    """A home folder by mistake: the walk ends when there are too many."""
+    monkeypatch.setattr(file_sets, "_MOST", 2)
+    seen = []
+    walk = file_sets.os.walk
+    monkeypatch.setattr(file_sets.os, "walk", lambda top: (seen.append(one[0]) or one for one in walk(top)))
+    (logs / "logs" / "z").mkdir()
+    with pytest.raises(UsageError, match="logs/: more than 2 files: name a pattern that fewer of them match"):
+        gathered("logs")
+    assert len(seen) < 3
+
+
 def test_files_of_different_columns_are_refused(tmp_path):
     """Of text and of Parquet; which file has what."""
     folder = csv_folder(
@@ -236,6 +261,27 @@ def test_files_of_different_columns_are_refused(tmp_path):
         open_dataset(find_file_set([str(tmp_path / "*.parquet")]))
 
 
+@pytest.mark.parametrize("make", [parquet_folder, csv_folder], ids=["parquet", "csv"])
+def test_a_file_of_other_columns_is_refused_though_it_is_not_read(tmp_path, make):
+    """Of 40 files some are read; that one of the others has a column more is seen all the same."""
+    folder = tmp_path / "many"
+    if make is csv_folder:
+        rows = "".join(f"{k},{k % 7},text {k}\n" for k in range(3_000))
+        make(folder, {f"part-{place}.csv": "id,n,t\n" + rows for place in range(40)})
+        odd = folder / "part-3.csv"
+        odd.write_text("id,n,t,extra\n1,2,x,3\n" + "4,5,y,6\n" * 8_000)
+    else:
+        make(folder, 40, 3_000)
+        odd = folder / "part-00003-ab12.snappy.parquet"
+        pa.parquet.write_table(pa.Table.from_pylist([row | {"extra": 1} for row in rows_of(3, 3_000)]), odd)
+    files = find_file_set([str(folder)])
+    with pytest.raises(UsageError, match=r"part-0*3\S* has extra beside them"):
+        open_dataset(files, max_bytes=400_000)
+    odd.unlink()
+    part = open_dataset(find_file_set([str(folder)]), max_bytes=400_000)
+    assert part.partial["share"] < 0.5
+
+
 def test_a_broken_file_is_named(tmp_path):
     folder = lines_folder(tmp_path / "logs", 3, 5)
     with (folder / "log-1.ndjson").open("a") as file:
@@ -245,11 +291,15 @@ def test_a_broken_file_is_named(tmp_path):
 
 
 def test_a_folder_without_data_says_so(logs):
+    """Nothing in it, or nothing that its ending or its bytes tell."""
     (logs / "empty").mkdir()
-    with pytest.raises(
-        IsADirectoryError, match=r"empty/: no file in it is of a format that is read\. It holds no files"
-    ):
+    with pytest.raises(IsADirectoryError, match=r"empty/: is a directory without files\. Name a file\."):
         gathered(logs / "empty")
+    (logs / "empty" / "x.dat").write_bytes(b"\0\1\2\3")
+    with pytest.raises(
+        IsADirectoryError, match=r"its one file is not .*: tare measure empty/x\.dat --format FORMAT"
+    ):
+        gathered("empty")
 
 
 @pytest.mark.parametrize(

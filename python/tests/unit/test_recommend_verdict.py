@@ -413,3 +413,17 @@ def test_a_format_that_tare_alone_reads_says_so():
     record["codecs"]["blit:tare"]["flags"]["independent"] = ["go"]
     verdict = recommend(record, profile="keep")
     assert (verdict["only_ours"], verdict["for_others"]) == ("", None)
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_the_time_was_too_short_where_nothing_was_timed(timed):
+    """That some codecs run code is no reason while others wait: it is one once those were tried and failed."""
+    excluded = [("pickle", ("no code",), "runs code"), ("json:orjson", ("measured",), "not reached")]
+    said, more = wording.nothing("keep", excluded, provisional=True, timed=timed)
+    if timed:
+        assert said.startswith("Provisional: no codec fits keep: `pickle` left out")
+    else:
+        assert (said, more) == (
+            "No answer yet: the time was over before a codec was measured.",
+            ["--time gives more"],
+        )

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import WorkerError
 from tare.measure.worker_client.languages import language_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ __all__ = ["measure_fidelity", "probe_set"]
 
 _AT_ONCE = 2
 _DEADLINE_S = 10.0
+# What is being probed at the limit of the run may go on for so many seconds; then it was not probed.
+_BEYOND_S = 0.3
+
+
+class _LateError(Exception):
+    """The time of the run is over: a codec that is being probed was not."""
 
 
 def probe_set(kind: str) -> str:
@@ -67,7 +74,10 @@ def measure_fidelity(
             expected_s = median(took_s) if took_s else 0.0 if codec_id in lent else 2 * session.start_s
             if began_s + expected_s > until_s or session.stop_asked:
                 break
-            cells = _cells(session, part, lent.get(codec_id), codec_id, name)
+            try:
+                cells = _cells(session, part, lent.get(codec_id), codec_id, name)
+            except _LateError:
+                break
             found[codec_id] = judged_cells(name, codec_id, cells)
             took_s.append(session.elapsed_s - began_s)
             probed += 1
@@ -89,17 +99,33 @@ def _plain(codec: Codec) -> str:
 def _cells(
     session: Session, part: Part, lent: Worker | None, codec_id: str, name: str
 ) -> list[dict[str, Any]]:
-    """All cells of one codec; a probe that kills its worker costs its own cell."""
+    """All cells of one codec; a probe that kills its worker costs its own cell.
+
+    Raises:
+        _LateError: The time was over before all of them were there.
+    """
     from tare.measure.fidelity.probe_values import names
     from tare.measure.fidelity.run_probes import gather
 
     workers: list[Worker] = [] if lent is None else [lent]
 
+    last_s = session.limit_s(1.0) + _BEYOND_S
+
     def ask(probes: list[str]) -> list[dict[str, Any]]:
+        left_s = last_s - session.elapsed_s
+        if left_s <= 0:
+            raise _LateError
         if not workers or not workers[-1].alive:
             language = language_of(codec_id, session.settings.workers)
             workers.append(session.worker(part, language or "python", loading=True, language=language))
-        reply = workers[-1].request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=probes)
+        try:
+            reply = workers[-1].request(
+                "probe", deadline_s=min(_DEADLINE_S, left_s), codec=codec_id, set=name, only=probes
+            )
+        except WorkerError as error:
+            if session.elapsed_s >= last_s:
+                raise _LateError from error
+            raise
         cells: list[dict[str, Any]] = reply["cells"]
         return cells
 

@@ -140,7 +140,7 @@ class Trials:
             seat.case.update(status="pending", reason="", note="")
             seat.alive, seat.worker = True, None
         self._waiting += late
-        if not self._over:
+        if not self._over and self._session.elapsed_s + self._session.start_s < self._session.end_s:
             self._revive()
         if last:
             for seat in self._waiting:

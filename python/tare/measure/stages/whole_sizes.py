@@ -142,7 +142,7 @@ def correct(seats: Sequence[Seat], known: Sequence[Seat], opened: float = 1.0) -
 
 
 def in_order(seats: Sequence[Seat], named: Sequence[str]) -> list[Seat]:
-    """Returns the seats in the order of writing: the recommended one, then one of each library that may be the smallest.
+    """Returns the seats in the order of writing: the recommended one, one of each writer that may be the smallest, and the rest.
 
     Args:
         seats: Seats with samples.
@@ -157,7 +157,8 @@ def in_order(seats: Sequence[Seat], named: Sequence[str]) -> list[Seat]:
     first = [seat for name in named[:1] for seat in seats if str(seat.codec) == name]
     one_each = {_writer(seat): seat for seat in reversed(small)} | {_writer(seat): seat for seat in first}
     others = [seat for name in named[1:] for seat in seats if str(seat.codec) == name]
-    return list(dict.fromkeys([*first, *one_each.values(), *others, *small]))
+    rest = sorted(seats, key=lambda seat: (_writer(seat) in one_each, _whole_s(seat), str(seat.codec)))
+    return list(dict.fromkeys([*first, *one_each.values(), *others, *small, *rest]))
 
 
 def _writer(seat: Seat) -> tuple[str, str, str]:

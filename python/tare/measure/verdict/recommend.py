@@ -202,6 +202,7 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         own=choice.profile.conditions,
         must=must,
         provisional=bool(choice.unreached),
+        timed=bool(choice.timed),
     )
     if choice.is_alone:
         sentence, reasons = text.alone(figures.figures_of(choice.several[0], choice), len(choice.unmeasured))

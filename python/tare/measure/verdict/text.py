@@ -474,6 +474,7 @@ def nothing(
     own: Collection[str] = (),
     must: Collection[str] = (),
     provisional: bool = False,
+    timed: bool = True,
 ) -> tuple[str, list[str]]:
     """The sentence when no codec qualifies, and lines that say what to give up.
 
@@ -483,15 +484,17 @@ def nothing(
         own: Conditions of the use itself, which no option gives up.
         must: Conditions that the user added, or repeated.
         provisional: Whether codecs may still come.
+        timed: Whether any codec was timed: if none was, and some were waited for, the time was too short.
 
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
     'No codec fits cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
     """
     lead = f"{'Provisional: no' if provisional else 'No'} codec fits {profile}: "
-    if all(names[0] in ABSENT for _, names, _ in excluded):
+    waited = any(names[0] == "measured" for _, names, _ in excluded)
+    if all(names[0] in ABSENT for _, names, _ in excluded) or (waited and not timed):
         if any(names[0] == "asked" for _, names, _ in excluded):
             return f"{lead}no codec asked for was measured.", []
-        if any(names[0] == "measured" for _, names, _ in excluded):
+        if waited:
             return "No answer yet: the time was over before a codec was measured.", ["--time gives more"]
         return f"{lead}no codec was measured.", []
     alone: dict[str, list[str]] = defaultdict(list)
