@@ -73,6 +73,12 @@ class Encoded:
     notes: tuple[str, ...] = ()
     into: Callable[[BinaryIO], int] | None = None
 
+    def said(self) -> list[str]:
+        """Returns what the user should know of the bytes themselves."""
+        if self.codec.format_id == "csv" and self.codec.compressor is None and b"\0" in self.data:
+            return ["it holds NUL characters, as no text does: read it with --from csv (format=)"]
+        return []
+
     def write(self, file: BinaryIO) -> int:
         """Writes the bytes into a file, and returns how many they are.
 

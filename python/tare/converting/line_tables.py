@@ -169,14 +169,21 @@ def _read(source: Source, size: int, *, keep: bool) -> NdjsonFinder | None:
     try:
         if source.format == "json":
             finder.read_array(source.read()[0].removeprefix(BOM))
-            return finder if len(finder) and _schema(finder).names else None
+            return finder if _has_columns(finder) else None
         for block in blocks(source, size):
             finder.read(block)
             if not keep:
                 finder.take()
     except TareError:  # whoever reads it as documents says it, or knows what it is
         return None
-    return finder if len(finder) and _schema(finder).names else None
+    return finder if _has_columns(finder) else None
+
+
+def _has_columns(finder: NdjsonFinder) -> bool:
+    try:
+        return bool(len(finder) and _schema(finder).names)
+    except ValueError:  # a name with a NUL, which ends names where Arrow's libraries meet
+        return False
 
 
 def _columns(finder: NdjsonFinder) -> Columns:
