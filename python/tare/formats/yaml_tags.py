@@ -155,7 +155,7 @@ def _set(loader: Any, node: Any) -> Iterator[set[Any]]:
 def _unknown(loader: Any, node: Any) -> NoReturn:
     tag = _short(node.tag)
     if tag.removeprefix("!!").startswith(_CODE):
-        _refuse(f"the tag {tag[:60]} names code", node, "Tags that name code are never loaded.", foreign=True)
+        _refuse(f"the tag {tag[:60]} names code", node, "Tags that name code are never loaded.")
     _refuse(
         f"no value is known for the tag {tag[:60]}",
         node,
