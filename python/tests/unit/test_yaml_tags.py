@@ -160,3 +160,12 @@ def test_a_tag_that_makes_a_text_needs_no_note(tmp_path: Path) -> None:
     (note,) = tare.open_dataset(tmp_path / "x.yaml").notes
     assert "line 2" in note
     assert "line 1" not in note
+
+
+@pytest.mark.parametrize("codec", ["yaml", "yaml:pyyaml,loader=safe", "yaml:ruamel"])
+def test_no_library_cuts_nanoseconds(codec: str) -> None:
+    """Those that are zero are none."""
+    need_codec(codec)
+    found = tare.decode(b"a: 2001-12-14T21:59:43.123456789Z\nb: 2001-12-14T21:59:43.123456000Z\n", codec)
+    assert found["a"] == "2001-12-14T21:59:43.123456789Z"
+    assert found["b"].microsecond == 123456
