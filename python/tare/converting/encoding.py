@@ -127,7 +127,9 @@ def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
                 return Encoded(b"", codec, into=partial(write_parts, codec, parts))
             return Encoded(_packed(b"".join(parts), codec), codec)
         if later and codec.library.write is not None:
-            codec.encode(table.slice(0, 1))  # a type that is refused is refused here
+            codec.encode(
+                table.slice(0, 1) if table.num_columns else table
+            )  # what refuses a type refuses it here
             return Encoded(b"", codec, into=partial(codec.write, table))
         return Encoded(codec.encode(table), codec)
     except (EncodeError, Unsupported) as error:
