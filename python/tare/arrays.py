@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["array_of", "refuse_beside_moments"]
 
 _OF_NUMPY = ("datetime64", "timedelta64")
+_LISTS = (list, tuple, set, frozenset)
 _MOST_DEPTH = 100  # as deep as Arrow's lists and structs may be
 
 
@@ -89,17 +90,23 @@ def _has_moments(values: Iterable[Any]) -> bool:
         classes = set(map(type, level))
         if any(one.__name__ in _OF_NUMPY for one in classes):
             return True
-        if not any(hasattr(one, "__iter__") and one not in (str, bytes) for one in classes):
+        listed = {one for one in classes if issubclass(one, _LISTS) or one.__name__ == "ndarray"}
+        named = {one for one in classes if issubclass(one, dict)}
+        if not listed and not named:
             return False
-        lists = chain.from_iterable(one for one in level if _is_listed(one))
-        cells = chain.from_iterable(one.values() for one in level if isinstance(one, dict))
-        level = [*lists, *cells]
+        # By their classes: most values are none of these.
+        lists = [one for one in level if type(one) in listed] if listed else []
+        dicts = [one for one in level if type(one) in named] if named else []
+        level = [
+            *chain.from_iterable(filter(_is_listed, lists)),
+            *chain.from_iterable(map(dict.values, dicts)),
+        ]
     return False
 
 
 def _is_listed(value: Any) -> bool:
     """Whether Arrow makes a list of a value."""
-    return isinstance(value, list | tuple | set | frozenset) or bool(getattr(value, "ndim", 0))
+    return isinstance(value, _LISTS) or bool(getattr(value, "ndim", 0))
 
 
 def _finest(first: Any) -> Any:

@@ -437,7 +437,7 @@ def _whole(
     verify = verify and not left_out  # it differs, as was asked for
     found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
-    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *job.noted]
+    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *written.said(), *job.noted]
     if verify:
         changed, again = _verify(data, written.data, codec, job)
         found += changed
@@ -489,29 +489,28 @@ def _verify(
                 f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",
                 format=codec.format_id,
             ) from error
-    found = _changes(data, back, by_lines=bool(by_lines))
+    found = _changes(data, back, codec, by_lines=bool(by_lines))
     if codec.format_id == "csv":
-        found = exact_texts.judged(found, data.value, back, result, partial(_changes, data))
+        found = exact_texts.judged(
+            found, data.value, back, result, lambda exact: _changes(data, exact, codec)
+        )
     found = [*changes.non_finite_losses(codec, back, data.kind), *found]
     changes.allowed(found, codec, allow_loss=job.allow_loss)
     again = read_again(Request(result, back, thorough=bool(job.verify)))
     return found, again
 
 
-def _changes(data: Dataset, back: Any, *, by_lines: bool = False) -> list[dict[str, Any]]:
+def _changes(data: Dataset, back: Any, codec: Codec, *, by_lines: bool = False) -> list[dict[str, Any]]:
     if by_lines:
         return changes.columns_changes(data.value, back)
     if data.kind == "table":
         return changes.table_changes(data.value, back)
-    return _document_changes(data.value, back)
-
-
-def _document_changes(value: Any, back: Any) -> list[dict[str, Any]]:
+    value = data.value
     columns = kinds.kind_of(back) == "table"  # records went into a table format
     if columns:
         back = kinds.convert(back, "records" if isinstance(value, list) else "columns")
         value = filled(value, back)  # the names that a row lacks are told before
-    return changes.document_changes(value, back, columns=columns)
+    return changes.document_changes(value, back, columns=columns, in_utc=codec.format_id == "bson")
 
 
 def _same_bytes(source: Source, target: Codec, job: _Job) -> bool:

@@ -187,7 +187,9 @@ def becomes(change: dict[str, Any]) -> str:
     return f"{'is written' if change['to'] == NOT_JSON else 'comes back'} as {change['to']}"
 
 
-def document_changes(before: Any, back: Any, *, columns: bool = False) -> list[dict[str, Any]]:
+def document_changes(
+    before: Any, back: Any, *, columns: bool = False, in_utc: bool = False
+) -> list[dict[str, Any]]:
     """Values that came back as another type or value, at most twenty, by path.
 
     The name of a zone belongs to the type of a time, as in tables: measuring counts it as lost, but the moment and its
@@ -197,13 +199,19 @@ def document_changes(before: Any, back: Any, *, columns: bool = False) -> list[d
         before: What was written.
         back: What a reader gives.
         columns: Whether it is rows that were the columns of a table, of which one of decimals has one scale.
+        in_utc: Whether times without a zone are in UTC there.
 
     >>> document_changes({"a": (1, 2)}, {"a": [1, 2]})
     [{'path': 'a (type)', 'verdict': 'type', 'from': 'tuple', 'to': 'list', 'count': 1}]
     """
     from tare.fidelity.values import compare_values
 
-    return _told(compare_values(before, back, limit=_MOST, by_offset=True, by_number=columns))
+    if type(before) is list and len(before) == 1 and type(before[0]) is type(back) is dict:
+        # BSON has no lists at its top: of one object the reader gives the object itself.
+        told = _change("", "type", "a list of one object", "the object", 1)
+        return [told, *document_changes(before[0], back, columns=columns, in_utc=in_utc)]
+    found = compare_values(before, back, limit=_MOST, by_offset=True, by_number=columns, in_utc=in_utc)
+    return _told(found)
 
 
 def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> list[dict[str, Any]]:

@@ -73,6 +73,12 @@ class Encoded:
     notes: tuple[str, ...] = ()
     into: Callable[[BinaryIO], int] | None = None
 
+    def said(self) -> list[str]:
+        """Returns what the user should know of the bytes themselves."""
+        if self.codec.format_id == "csv" and self.codec.compressor is None and b"\0" in self.data:
+            return ["it holds NUL characters, as no text does: read it with --from csv (format=)"]
+        return []
+
     def write(self, file: BinaryIO) -> int:
         """Writes the bytes into a file, and returns how many they are.
 
@@ -121,7 +127,9 @@ def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
                 return Encoded(b"", codec, into=partial(write_parts, codec, parts))
             return Encoded(_packed(b"".join(parts), codec), codec)
         if later and codec.library.write is not None:
-            codec.encode(table.slice(0, 1))  # a type that is refused is refused here
+            codec.encode(
+                table.slice(0, 1) if table.num_columns else table
+            )  # what refuses a type refuses it here
             return Encoded(b"", codec, into=partial(codec.write, table))
         return Encoded(codec.encode(table), codec)
     except (EncodeError, Unsupported) as error:

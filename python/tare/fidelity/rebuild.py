@@ -221,9 +221,7 @@ def _bytes(a: bytes, b: Any) -> bool:
 def _uuid(a: uuid.UUID, b: Any) -> bool:
     if _text(b):
         return uuid.UUID(b) == a
-    if isinstance(b, bytes):
-        return b == a.bytes
-    return type(b).__name__ == "Binary" and bytes(b) == a.bytes
+    return isinstance(b, bytes) and bytes(b) == a.bytes  # BSON's are equal to no others
 
 
 def _date(a: dt.date, b: Any) -> bool:
@@ -314,6 +312,8 @@ def _foreign_rule(a: Any) -> Callable[[Any, Any], bool] | None:
     name = type(a).__name__
     if name == "Code" and getattr(a, "scope", None):
         return None  # BSON's code with values of its own, which a text has not
+    if name == "Timestamp" and type(a).__module__.startswith("msgpack"):
+        return lambda x, b: b == as_text(x) if _text(b) else _timestamp(as_text(x), b)
     if is_foreign(a):
         return lambda x, b: _text(b) and b == as_text(x)
     if name == "float32" and _numpy(a):

@@ -36,7 +36,13 @@ _SIMPLE_KEY = re.compile(r"[^\W\d][\w-]{0,60}\Z", re.ASCII)
 
 
 def compare_values(
-    original: Any, back: Any, *, limit: int = 20, by_offset: bool = False, by_number: bool = False
+    original: Any,
+    back: Any,
+    *,
+    limit: int = 20,
+    by_offset: bool = False,
+    by_number: bool = False,
+    in_utc: bool = False,
 ) -> Comparison:
     """What ``back`` kept of ``original``.
 
@@ -52,13 +58,14 @@ def compare_values(
             at an equal offset is a change of the type then.
         by_number: Whether the digits behind the last one that counts belong to the type of a decimal, as in a column,
             which has one scale: 1.1 is a change of the type of 1.10 then.
+        in_utc: Whether times without a zone are in UTC, as those of BSON: the same moment is a change of the type then.
 
     >>> compare_values({"a": [1, 2.5]}, {"a": [1, None]}).changes[0].path
     'a[*]'
     """
     tally = Tally()
     if not equal_bytes(original, back):
-        _Walk(tally, by_offset=by_offset, by_number=by_number).run(original, back)
+        _Walk(tally, by_offset=by_offset, by_number=by_number, in_utc=in_utc).run(original, back)
     # A decoder that swallows its error gives None: nothing came back, not one value.
     items_out = 0 if back is None and original is not None else _items(back)
     return tally.comparison(_items(original), items_out, limit)
@@ -141,10 +148,11 @@ def _items(value: Any) -> int:
 class _Walk:
     """Walks pairs of containers from a stack; scalars are judged where they are met."""
 
-    def __init__(self, tally: Tally, *, by_offset: bool = False, by_number: bool = False) -> None:
+    def __init__(self, tally: Tally, *, by_offset: bool, by_number: bool, in_utc: bool) -> None:
         self.tally = tally
         self.by_offset = by_offset
         self.by_number = by_number
+        self.in_utc = in_utc
         self.stack: list[tuple[Any, Any, str, Any, int, int]] = []
         self.shapes: dict[tuple[str, tuple[Any, ...]], tuple[str, ...]] = {}
         self.patterns: dict[tuple[str, Any], str] = {}
@@ -197,7 +205,7 @@ class _Walk:
         else:
             verdict = verdict_of(a, b)
             if verdict == "lossy" and self.by_offset and isinstance(a, dt.datetime):
-                verdict = _at_offset(a, b)
+                verdict = "type" if self.in_utc and _is_same_moment(a, b) else _at_offset(a, b)
             elif verdict == "lossy" and self.by_number and is_same_number(a, b):
                 verdict = "type"
             if verdict == "nan":
@@ -385,6 +393,13 @@ class _Walk:
             if named and len(self.patterns) < 100_000:
                 self.patterns[pattern, key] = name
         return name
+
+
+def _is_same_moment(a: dt.datetime, b: Any) -> bool:
+    """Whether a time in a zone is one in UTC that does not say so."""
+    if a.tzinfo is None or not isinstance(b, dt.datetime) or b.tzinfo is not None:
+        return False
+    return a.astimezone(dt.UTC).replace(tzinfo=None) == b
 
 
 def _at_offset(a: dt.datetime, b: Any) -> str:

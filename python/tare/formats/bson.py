@@ -29,7 +29,10 @@ def _bind_encode(*, default: str, layout: str) -> Callable[[Any], bytes]:
 
     options: Any = CodecOptions()
     if default == "text":
-        options = CodecOptions(type_registry=TypeRegistry(fallback_encoder=hook(default)))
+        from bson.binary import UuidRepresentation
+
+        registry = TypeRegistry(fallback_encoder=hook(default))
+        options = CodecOptions(uuid_representation=UuidRepresentation.STANDARD, type_registry=registry)
     encode_one, is_auto = bson.encode, layout == "auto"
 
     def encode(obj: Any) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option
 from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ORIENT, hook, texted
-from tare.formats.yaml_tags import with_tags
+from tare.formats.yaml_tags import NAMESPACE, is_finer, with_tags
 
 __all__ = ["FORMAT"]
 
@@ -77,10 +77,15 @@ def _ruamel() -> Any:
 
 @functools.cache
 def _ruamel_constructor() -> Any:
-    """Returns a constructor of ruamel.yaml that takes a plain ``=`` or ``<<`` for text."""
+    """Returns a constructor of ruamel.yaml that takes a plain ``=`` or ``<<`` for text, as times that are finer than Python's."""
     from ruamel.yaml.constructor import SafeConstructor
 
+    def construct_time(self: Any, node: Any) -> Any:
+        value = SafeConstructor.construct_yaml_timestamp(self, node)
+        return str(node.value) if is_finer(node.value) else value
+
     constructor: Any = type("Constructor", (SafeConstructor,), {})
+    constructor.add_constructor(f"{NAMESPACE}timestamp", construct_time)
     for tag in _SIGNS:
         constructor.add_constructor(tag, SafeConstructor.construct_yaml_str)
     return constructor

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, cast
 
-__all__ = ["NAMESPACE", "advice_of", "is_foreign", "with_tags"]
+__all__ = ["NAMESPACE", "advice_of", "is_finer", "is_foreign", "with_tags"]
 
 NAMESPACE = "tag:yaml.org,2002:"
 _CODE = ("python/", "perl/", "ruby/", "java/", "js/")
@@ -43,6 +43,15 @@ def with_tags(loader: Any, tell_finer: Callable[[Any], None] | None = None) -> t
     loader.add_constructor(f"{NAMESPACE}set", _set)
     loader.add_constructor(None, _unknown)
     return cast(type[Any], loader)
+
+
+def is_finer(text: str) -> bool:
+    """Returns true if a time has nanoseconds, which Python's have not.
+
+    >>> is_finer("2001-12-14T21:59:43.1234567Z"), is_finer("2001-12-14T21:59:43.1234560Z")
+    (True, False)
+    """
+    return _FINER.search(text) is not None
 
 
 def advice_of(error: Any) -> str:
@@ -108,7 +117,7 @@ def _exact(
 
     def exact(loader: Any, node: Any) -> Any:
         value = construct(loader, node)
-        if _FINER.search(node.value) is None:
+        if not is_finer(node.value):
             return value
         if tell_finer is not None:
             tell_finer(node)
@@ -155,7 +164,7 @@ def _set(loader: Any, node: Any) -> Iterator[set[Any]]:
 def _unknown(loader: Any, node: Any) -> NoReturn:
     tag = _short(node.tag)
     if tag.removeprefix("!!").startswith(_CODE):
-        _refuse(f"the tag {tag[:60]} names code", node, "Tags that name code are never loaded.", foreign=True)
+        _refuse(f"the tag {tag[:60]} names code", node, "Tags that name code are never loaded.")
     _refuse(
         f"no value is known for the tag {tag[:60]}",
         node,

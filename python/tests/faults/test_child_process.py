@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import ipc, orc, parquet
+from support.capabilities import need_posix
 from support.commands import invoke
 
 import tare
@@ -292,8 +293,7 @@ class _Pid:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks are short, and few."""
-    if not child_process._CAN_POLL:
-        pytest.skip("this system cannot poll pipes")
+    need_posix()
     monkeypatch.setattr(child_process, "_LOOK_S", 0.01)
     monkeypatch.setattr(child_process, "_MOST_QUIET", 5)
 

@@ -212,3 +212,61 @@ def test_numbers_and_bytes_of_bson_are_those_of_others(target: str, tmp_path: Pa
     (tmp_path / "e.bson").write_bytes(bson.encode({"c": Code("x", {"y": 1})}))
     with pytest.raises(EncodeError):
         tare.convert(tmp_path / "e.bson", tmp_path / target)
+
+
+def test_one_object_in_bson_is_told_as_one_row_is(tmp_path: Path) -> None:
+    """Which has no list at its top; what is in it is compared all the same."""
+    bson = need_module("bson")
+    (tmp_path / "x.json").write_text('[{"a": 1, "u": null}]')
+    done = tare.convert(tmp_path / "x.json", tmp_path / "x.bson")
+    assert [(one["verdict"], one["from"], one["to"]) for one in done.changes] == [
+        ("type", "a list of one object", "the object")
+    ]
+    assert bson.decode_all((tmp_path / "x.bson").read_bytes()) == [{"a": 1, "u": None}]
+
+
+def test_moments_and_uuids_are_kept_in_bson(tmp_path: Path) -> None:
+    """Which has moments in UTC, to the millisecond, and UUIDs as binary; the types are told."""
+    bson, uuid = need_module("bson"), need_module("uuid")
+    need_codec("cbor")
+    zone = dt.timezone(dt.timedelta(hours=2))
+    rows = [{"t": dt.datetime(2024, 1, 1, 3, tzinfo=zone), "u": uuid.UUID(int=9)}] * 2
+    (tmp_path / "x.cbor").write_bytes(tare.encode(rows, "cbor"))
+    done = tare.convert(tmp_path / "x.cbor", tmp_path / "x.bson")
+    assert {one["verdict"] for one in done.changes} == {"type"}
+    (first, _) = bson.decode_all((tmp_path / "x.bson").read_bytes())
+    assert (first["t"], first["u"].as_uuid()) == (dt.datetime(2024, 1, 1, 1), uuid.UUID(int=9))
+    (tmp_path / "y.cbor").write_bytes(
+        tare.encode([{"t": dt.datetime(2024, 1, 1, 1, 2, 3, 4, tzinfo=zone)}], "cbor")
+    )
+    with pytest.raises(EncodeError, match="would change"):
+        tare.convert(tmp_path / "y.cbor", tmp_path / "y.bson")
+
+
+def test_timestamps_of_messagepack_are_moments_of_csv(tmp_path: Path) -> None:
+    msgpack = need_module("msgpack")
+    rows = [{"t": msgpack.Timestamp(1, 5)}, {"t": msgpack.Timestamp(2, 0)}]
+    (tmp_path / "x.msgpack").write_bytes(msgpack.packb(rows))
+    done = tare.convert(tmp_path / "x.msgpack", tmp_path / "x.csv")
+    assert {one["verdict"] for one in done.changes} == {"type"}
+    assert tare.read(tmp_path / "x.csv").column("t").cast(pa.int64()).to_pylist() == [
+        1_000_000_005,
+        2_000_000_000,
+    ]
+
+
+@pytest.mark.parametrize("target", ["parquet", "arrow", "orc", "cbor"])
+def test_a_name_with_a_nul_ends_no_conversion(target: str, tmp_path: Path) -> None:
+    need_codec(target)
+    (tmp_path / "x.json").write_text(r'[{"a\u0000b": 1}, {"a\u0000b": 2}]')
+    tare.convert(tmp_path / "x.json", tmp_path / f"x.{target}")
+    back = tare.read(tmp_path / f"x.{target}")
+    rows = back.to_pylist() if hasattr(back, "to_pylist") else back
+    assert rows == [{"a\0b": 1}, {"a\0b": 2}]
+
+
+def test_a_csv_that_needs_its_format_said_says_so(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(r'[{"a": "x\u0000y"}]')
+    done = tare.convert(tmp_path / "x.json", tmp_path / "x.csv")
+    assert "it holds NUL characters, as no text does: read it with --from csv (format=)" in done.notes
+    assert tare.read(tmp_path / "x.csv", format="csv").to_pylist() == [{"a": "x\0y"}]

@@ -86,11 +86,6 @@ def test_decimals_of_a_negative_scale_end_no_process(nested: bool, tmp_path: Pat
             [str(ID), None],
         ),
         (
-            pa.ExtensionArray.from_storage(pa.uuid(), pa.array([ID.bytes, None], pa.binary(16))),
-            "bson",
-            [str(ID), None],
-        ),
-        (
             pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8())),
             "csv",
             [True, False, None],
