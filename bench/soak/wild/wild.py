@@ -192,14 +192,17 @@ def _report(results: list[dict[str, Any]], findings: list[Finding], folder: Path
     readers: dict[str, Counter[str]] = {}
     for result in results:
         table.setdefault(result["kind"], Counter())[result["outcome"]] += 1
-        readers.setdefault(result["kind"], Counter())[result["reader"] or "no other library"] += 1
+        if not any(step == "read" for step, _ in result["refused"]):
+            readers.setdefault(result["kind"], Counter())[result["reader"] or "no other library"] += 1
         counts["confirmed"] += bool(result["reader"])
     for kind, outcomes in sorted(table.items()):
         print(kind, ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())))
-        print(f"  read by {', '.join(f'{name} {count}' for name, count in readers[kind].most_common())}")
+        beside = readers.get(kind, Counter()).most_common()
+        print(f"  read by {', '.join(f'{name} {count}' for name, count in beside)}")
     for finding in findings:
-        if not any(
-            explained([finding], result["name"], *one) for result in results for one in result["wrong"]
+        tried = [result for result in results if fnmatchcase(result["name"], finding.files)]
+        if tried and not any(
+            explained([finding], result["name"], *one) for result in tried for one in result["wrong"]
         ):
             print(f"not found any more: {finding.files}: {finding.steps}: {finding.what}")
     print(f"soak: files={len(results)}")
