@@ -52,8 +52,7 @@ __all__ = ["Conversion", "convert", "inspect", "read", "write"]
 STREAM_BYTES = 256 << 20
 # Below this, what was written is read back and compared before it gets its name.
 VERIFY_BYTES = 64 << 20
-# Lines that are rows of Python at a time when they are read back.
-_LINES_BYTES = 1 << 20
+_BY_BATCHES = "converted batch by batch and not verified; --verify reads it back"
 
 
 @dataclass(frozen=True)
@@ -317,7 +316,7 @@ def _convert(
             return _whole(_data_only(source, job, losses), source, job, losses)
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
-                return _stream(source, job, *dictionaries.rows_for(source, job.codec, job.columns))
+                return _streamed(source, job)
         if (done := _of_lines(source, job)) is not None:
             return done
     data = open_dataset(
@@ -343,8 +342,10 @@ def _of_lines(source: Source, job: _Job) -> Conversion | None:
             _read_again(source, data, job)
         job.watch.check()
         return _whole(data, source, job, Losses(), counted=found[1])
-    except (DecodeError, EncodeError, Unsupported):  # whatever is wrong is said of the documents
-        return None
+    except (DecodeError, EncodeError, Unsupported) as error:
+        if "would change" not in str(error):  # documents have more bytes, which might not be compared
+            return None  # whatever is wrong is said of the documents
+        raise
 
 
 def _read_again(source: Source, data: Dataset, job: _Job) -> None:
@@ -473,36 +474,39 @@ def _verify(
         none = SecondReading(why="there is nothing to read")
         return (changes.table_changes(data.value, []) if data.kind == "table" else []), none
     result = find(encoded, format=codec.format_id, name="the result")
-    back: Any
-    by_lines = codec.format_id == "ndjson" and data.kind == "table" and data.value.num_columns
-    if by_lines:
-        back = {name: [] for name in data.value.column_names}
-        for rows, _ in batches.records(result, _LINES_BYTES):  # all rows at once take ten times the memory
-            for name, cells in back.items():
-                cells += [row.get(name) for row in rows]
-    else:  # our own bytes: nothing foreign is run when a pickle is read back
-        try:
-            back = open_dataset(result, allow_pickle=True).value
-        except DecodeError as error:
-            raise EncodeError(
-                f"{printable(data.name)}: {codec} writes it, but what it writes cannot be read back here to compare it: "
-                f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",
-                format=codec.format_id,
-            ) from error
-    found = _changes(data, back, codec, by_lines=bool(by_lines))
-    if codec.format_id == "csv":
-        found = exact_texts.judged(
-            found, data.value, back, result, lambda exact: _changes(data, exact, codec)
-        )
+    back, found = _read_back(data, result, codec)
     found = [*changes.non_finite_losses(codec, back, data.kind), *found]
     changes.allowed(found, codec, allow_loss=job.allow_loss)
     again = read_again(Request(result, back, thorough=bool(job.verify)))
     return found, again
 
 
-def _changes(data: Dataset, back: Any, codec: Codec, *, by_lines: bool = False) -> list[dict[str, Any]]:
-    if by_lines:
-        return changes.columns_changes(data.value, back)
+def _read_back(data: Dataset, result: Source, codec: Codec) -> tuple[Any, list[dict[str, Any]]]:
+    """What a reader gives of a result, and how it differs from what was written."""
+    back: Any = None
+    table = data.kind == "table"
+    if table and (back := line_tables.table_written(result, data.value.schema)) is not None:
+        return back, changes.table_changes(data.value, back)
+    if table and codec.format_id == "ndjson" and data.value.num_columns:
+        back = batches.lists_of(result, data.value.column_names)
+        return back, changes.columns_changes(data.value, back)
+    try:  # our own bytes: nothing foreign is run when a pickle is read back
+        back = open_dataset(result, allow_pickle=True).value
+    except DecodeError as error:
+        raise EncodeError(
+            f"{printable(data.name)}: {codec} writes it, but what it writes cannot be read back here to compare it: "
+            f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",
+            format=codec.format_id,
+        ) from error
+    found = _changes(data, back, codec)
+    if codec.format_id == "csv":
+        found = exact_texts.judged(
+            found, data.value, back, result, lambda exact: _changes(data, exact, codec)
+        )
+    return back, found
+
+
+def _changes(data: Dataset, back: Any, codec: Codec) -> list[dict[str, Any]]:
     if data.kind == "table":
         return changes.table_changes(data.value, back)
     value = data.value
@@ -561,6 +565,14 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
     )  # fmt: skip
 
 
+def _streamed(source: Source, job: _Job) -> Conversion:
+    """Lines of JSON are read once if the types of the first are those of all: else what was written is begun again."""
+    if source.format == "ndjson" and not hasattr(job.dst, "write"):
+        with contextlib.suppress(line_tables.Contradicted):
+            return _stream(source, job, *line_tables.batches_of_once(source, job.columns))
+    return _stream(source, job, *dictionaries.rows_for(source, job.codec, job.columns))
+
+
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:
     import pyarrow as pa
 
@@ -586,10 +598,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
             raise
         job.watch.check()
     found += changes_of(source.counted, nulls_alone=False)
-    notes = [
-        *dict.fromkeys([*source.notes, *repeated_notes(schema)]),
-        "converted batch by batch and not verified; --verify reads it back",
-    ]
+    notes = [*dict.fromkeys([*source.notes, *repeated_notes(schema)]), _BY_BATCHES]
     return Conversion(
         source.format, str(job.codec), count, source.size, counted.count, True, False, False, found, [], notes
     )

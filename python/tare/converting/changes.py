@@ -293,7 +293,7 @@ def _with_maps(name: str, cells: list[Any], kind: Any) -> Any:
     import pyarrow as pa
 
     there = [cell for cell in cells if cell is not None]
-    mask = pa.array([cell is None for cell in cells])
+    mask = pa.array([cell is None for cell in cells], pa.bool_())
     if kinds.with_text_keys(kind):
         if pa.types.is_struct(kind) and all(isinstance(cell, dict) for cell in there):
             names = [field.name for field in kind]

@@ -6,29 +6,47 @@ damaged line, a name that stands twice in an object, or NaN, it leaves to who re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from tare import kinds
 from tare._tare import NdjsonFinder
 from tare.codec import Codec
-from tare.converting import changes, objects
+from tare.converting import objects
 from tare.converting.counting import Counted
-from tare.datasets import recognise
+from tare.datasets import recognise, stretches
 from tare.datasets.source import Source
+from tare.datasets.tables import places_of
 from tare.errors import Malformed, TareError
 from tare.formats.csv_rows import BOM
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Columns", "batches_of", "becomes_columns", "blocks", "columns_of", "table_of"]
+__all__ = [
+    "Columns",
+    "Contradicted",
+    "batches_of",
+    "batches_of_once",
+    "becomes_columns",
+    "blocks",
+    "columns_of",
+    "table_of",
+    "table_written",
+]
 
 _READ = ("json", "ndjson")
 _BLOCK_BYTES = 16 << 20
-# Lines that may be so few values that what they are written as is read back and compared.
-_SMALL_BYTES = 64 << 20
 _BATCH_ROWS = 65_536
+# Blocks that tell the types of a file which is read once, and parts of all of it that have to agree.
+_FIRST_BLOCKS = 4
+_SPREAD_BYTES = 4 << 20
+
+
+class Contradicted(Exception):
+    """Later lines of a file have other types than the first."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +67,6 @@ class Columns:
 def becomes_columns(source: Source, codec: Codec, verify: bool | None) -> bool:
     """Returns whether lines go into a format as a table of the core's.
 
-    Where a format has other types than Arrow, what a small file's values come back as is told of Python's values.
-
     Args:
         source: The file.
         codec: What writes it.
@@ -58,8 +74,7 @@ def becomes_columns(source: Source, codec: Codec, verify: bool | None) -> bool:
     """
     if source.format not in _READ or "document" in codec.format.kinds or objects.writes(codec) or verify:
         return False
-    small = verify is None and source.size <= _SMALL_BYTES
-    return codec.peer is None and (changes.has_arrows_types(codec) or not small)
+    return codec.peer is None
 
 
 def columns_of(source: Source, size: int = _BLOCK_BYTES) -> Columns | None:
@@ -125,17 +140,80 @@ def batches_of(source: Source, schema: pa.Schema, size: int = _BLOCK_BYTES) -> I
         Malformed, Truncated: The lines are others than they were.
         OSError: As the operating system says.
     """
-    import pyarrow as pa
-
     finder = NdjsonFinder(schema)
     for block in blocks(source, size):
         finder.read(block)
-        found = _schema(finder)
-        if not found.equals(schema):
+        if not _schema(finder).equals(schema):
             raise source.error(Malformed, "its lines are others than they were when their types were found")
-        # Readers on several threads give smaller batches than are good to write.
-        rows = pa.Table.from_batches(map(pa.record_batch, finder.take()), found).combine_chunks()
-        yield from rows.to_batches(_BATCH_ROWS)
+        yield from _chosen(finder, schema, range(len(schema)))
+
+
+def batches_of_once(
+    source: Source, columns: list[str] | None = None, size: int = _BLOCK_BYTES
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Returns the columns of a file's first lines, and its rows, each line of which is read once.
+
+    What the columns make of the lines is in `Source.counted` behind the last row.
+
+    Args:
+        source: A file of lines.
+        columns: Names of the columns that are wanted; all by default.
+        size: Bytes of a block.
+
+    Raises:
+        Contradicted: The lines are left to others; or, while they are read, later ones have other types, or are damaged.
+        UsageError: There is no such column.
+        OSError: As the operating system says.
+    """
+    import pyarrow as pa
+
+    if not _may_read(source):
+        raise Contradicted
+    finder, rest = NdjsonFinder(), blocks(source, size)
+    try:
+        for block in islice(rest, _FIRST_BLOCKS):
+            finder.read(block)
+        schema = _schema(finder)
+        if not schema.names or not _agrees(source, schema):
+            raise Contradicted
+    except TareError:  # whoever reads all of it before says what is wrong
+        raise Contradicted from None
+    places = range(len(schema))
+    if columns is not None:
+        places = places_of(source, schema, list(dict.fromkeys(columns)))
+    chosen = pa.schema([schema.field(place) for place in places])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from _chosen(finder, schema, places)
+        try:
+            for block in rest:
+                finder.read(block)
+                if not _schema(finder).equals(schema):
+                    raise Contradicted
+                yield from _chosen(finder, schema, places)
+        except TareError:
+            raise Contradicted from None
+        source.counted += [one for one in finder.changes() if one[0] in chosen.names]
+
+    return chosen, batches()
+
+
+def table_written(source: Source, schema: pa.Schema) -> pa.Table | None:
+    r"""Returns the rows of a text that a table was written as; None if it is left to who reads documents.
+
+    Args:
+        source: The text.
+        schema: Of the table; objects in the place of its maps are no rows of one type.
+
+    >>> import pyarrow as pa
+    >>> source = Source("a", data=b'{"a": 1}\n', format="ndjson")
+    >>> table_written(source, pa.schema({"a": pa.int8()})).to_pylist()
+    [{'a': 1}]
+    """
+    if not schema.names or any(kinds.with_text_keys(field.type) for field in schema):
+        return None
+    found = table_of(source)
+    return None if found is None or found[0].column_names != schema.names else found[0]
 
 
 def blocks(source: Source, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
@@ -165,9 +243,7 @@ def blocks(source: Source, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
 
 def _read(source: Source, size: int, *, keep: bool) -> NdjsonFinder | None:
     """What read all lines, or an array; None if they are none, or left to others."""
-    if source.format not in _READ or source.reader is not None or source.cut:
-        return None
-    if recognise.encoding_of(source.head) not in (None, "utf-8-sig"):
+    if not _may_read(source):
         return None
     finder = NdjsonFinder()
     try:
@@ -189,6 +265,31 @@ def _has_columns(finder: NdjsonFinder) -> bool:
         return len(finder) > 0 and bool(_schema(finder).names)
     except ValueError:
         return False
+
+
+def _may_read(source: Source) -> bool:
+    """Returns whether it is a whole text of JSON in UTF-8 that no other reader was asked for."""
+    plain = source.format in _READ and source.reader is None and not source.cut
+    return plain and recognise.encoding_of(source.head) in (None, "utf-8-sig")
+
+
+def _agrees(source: Source, schema: pa.Schema) -> bool:
+    """Returns whether parts of all of the file have no other columns; true where there are none that can be read alone."""
+    found = stretches.spread(source, _SPREAD_BYTES)
+    if found is None:
+        return True
+    finder = NdjsonFinder(schema)
+    finder.read(found[0].removeprefix(BOM))
+    return bool(_schema(finder).equals(schema))
+
+
+def _chosen(finder: NdjsonFinder, schema: pa.Schema, places: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """The rows that were read and not taken before: some of their columns."""
+    import pyarrow as pa
+
+    # Readers on several threads give smaller batches than are good to write.
+    rows = pa.Table.from_batches(map(pa.record_batch, finder.take()), schema).select(list(places))
+    yield from rows.combine_chunks().to_batches(_BATCH_ROWS)
 
 
 def _columns(finder: NdjsonFinder) -> Columns:

@@ -40,6 +40,8 @@ __all__ = ["FIRST", "MAX_DEPTH", "SPREAD", "load", "parse_json", "parse_lines", 
 MAX_DEPTH = 1000
 FIRST, SPREAD = "first rows", "blocks of items"
 _PROBE_BYTES = 1 << 20
+_LINES_BYTES = 1 << 20
+_WALKED = 200  # items of a list whose bytes in memory stand for those of all
 _GROWS = 3  # what a byte of text is taken to become in memory, at the least
 _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
 # What sharing may stand for; a file of that many values of its own is far larger.
@@ -244,28 +246,49 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
     plain = True
     if has_long_number(data):
         loads, plain = functools.partial(_parse_line, wide=may_overflow(data)), False
-    values = []
-    at = 0
+    values: list[Any] = []
+    at = number = 0
     source.blank_lines = []
     with collector.paused():
-        for number, whole in enumerate(
-            io.BytesIO(data)
-        ):  # not split: lines would need the memory of the text and more
-            line = whole.removesuffix(b"\n")
-            if line.strip():
-                try:
-                    values.append(loads(line))
-                except (ValueError, RecursionError):
-                    plain = False
-                    try:
-                        values.append(parse_json(line))
-                    except (ValueError, RecursionError) as error:
-                        raise _line_fault(source, data, at, line, error) from None
-            else:
-                source.blank_lines.append(number)
-            at += len(whole)
+        while at < len(data):
+            # A piece at a time: the lines of all of it would need the memory of the text and more.
+            end = data.find(b"\n", at + _LINES_BYTES) + 1 or len(data)
+            lines = data[at:end].split(b"\n")
+            if not lines[-1]:
+                lines.pop()
+            try:
+                values += list(map(loads, lines))
+            except (ValueError, RecursionError):  # of an empty line too
+                found, loaded = _one_by_one(source, data, (at, end, number), loads)
+                values += found
+                plain = plain and loaded
+            at, number = end, number + len(lines)
     source.plain = plain
     return values
+
+
+def _one_by_one(
+    source: Source, data: bytes, part: tuple[int, int, int], loads: Callable[[bytes], Any]
+) -> tuple[list[Any], bool]:
+    """Returns the values of the lines between two bytes of a text, the first of which has a number; and whether `loads` read all."""
+    values: list[Any] = []
+    plain = True
+    at, end, first = part
+    for number, whole in enumerate(io.BytesIO(data[at:end]), first):
+        line = whole.removesuffix(b"\n")
+        if line.strip():
+            try:
+                values.append(loads(line))
+            except (ValueError, RecursionError):
+                plain = False
+                try:
+                    values.append(parse_json(line))
+                except (ValueError, RecursionError) as error:
+                    raise _line_fault(source, data, at, line, error) from None
+        else:
+            source.blank_lines.append(number)
+        at += len(whole)
+    return values, plain
 
 
 def _line_fault(source: Source, data: bytes, at: int, line: bytes, error: Exception) -> TareError:
@@ -565,7 +588,11 @@ def _limit(
         return None
     notes = list(source.notes)
     data, used = _whole(source, encodings.to_utf8(source, data, encoding, final=False))
-    per_byte = kinds.resident_bytes(read(source, data)) / max(used, 1)
+    value, share = read(source, data), 1.0
     source.notes[:] = notes
+    if isinstance(value, list) and len(value) > 2 * _WALKED:  # walking all of it takes longer than reading it
+        some = value[:: len(value) // _WALKED]
+        value, share = some, len(some) / len(value)
+    per_byte = kinds.resident_bytes(value) / share / max(used, 1)
     limit = max(int(max_bytes / max(per_byte, 0.1)), 4096)
     return None if limit >= source.size and not source.compressors else limit

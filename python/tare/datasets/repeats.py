@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tare._tare import NdjsonFinder
 from tare.datasets.source import printable
+from tare.errors import TareError
 
-__all__ = ["BINARY", "MOST_BYTES", "note", "told", "told_of"]
+__all__ = ["BINARY", "MOST_BYTES", "is_a_table", "note", "told", "told_of"]
 
 MOST_BYTES = 64 << 20
 """Texts beyond this are not looked through: it takes about as long as reading them twice."""
@@ -29,7 +31,7 @@ def told(data: bytes, *, lines: bool = False) -> str:
     >>> told(b'{"a": 1}')
     ''
     """
-    if len(data) > MOST_BYTES:
+    if len(data) > MOST_BYTES or is_a_table(data, lines=lines):
         return ""
     first: list[str] = []
 
@@ -47,6 +49,27 @@ def told(data: bytes, *, lines: bool = False) -> str:
     except (ValueError, RecursionError):
         return ""
     return note(first)
+
+
+def is_a_table(data: bytes, *, lines: bool) -> bool:
+    """Returns whether the core reads a text as a table: then it is valid, and no name stands twice in an object of it.
+
+    Args:
+        data: The text.
+        lines: Whether every line is a value; else it is one array.
+
+    >>> is_a_table(b'{"a": 1}', lines=True), is_a_table(b'[{"a": 1, "a": 2}]', lines=False)
+    (True, False)
+    """
+    finder = NdjsonFinder()
+    try:
+        if lines:
+            finder.read(data)
+        else:
+            finder.read_array(data)
+    except TareError:
+        return False
+    return len(finder) > 0
 
 
 def note(names: list[Any]) -> str:

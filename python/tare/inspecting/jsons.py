@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tare._tare import JsonStructure, NdjsonFinder
+from tare._tare import JsonStructure
 from tare.datasets import documents, encodings, jsonscan, recognise, repeats
 from tare.datasets.source import Source
 from tare.errors import Malformed, TareError, Truncated
@@ -67,7 +67,7 @@ def _fault(source: Source, max_bytes: int) -> tuple[bool, str | None]:
         data = data[: data.rfind(b"\n") + 1]
     try:
         data = encodings.to_utf8(source, data, None, final=share == 1.0)
-        if _is_a_table(data, stream=stream):  # its objects have each name once
+        if repeats.is_a_table(data, lines=stream):  # its objects have each name once
             return False, "" if share == 1.0 else None
         (documents.parse_lines if stream else documents.parse_whole)(source, data)
     except TareError as error:
@@ -75,19 +75,6 @@ def _fault(source: Source, max_bytes: int) -> tuple[bool, str | None]:
         return isinstance(error, Malformed | Truncated), said
     said = repeats.told(data, lines=stream)
     return False, said or ("" if share == 1.0 else None)
-
-
-def _is_a_table(data: bytes, *, stream: bool) -> bool:
-    """Whether the core reads a text as a table, for which it must be valid, and no name may stand twice in an object."""
-    finder = NdjsonFinder()
-    try:
-        if stream:
-            finder.read(data)
-        else:
-            finder.read_array(data)
-    except TareError:
-        return False
-    return len(finder) > 0
 
 
 def _passed(source: Source, max_bytes: int) -> tuple[jsonscan.Scan, int, bool]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from support.line_texts import rows, texts
 
+import tare
 from tare import kinds
 from tare._tare import NdjsonFinder, NdjsonReader
 from tare.converting import line_tables
@@ -83,6 +85,28 @@ def test_lines_are_the_table_of_their_values(text: bytes, block: int) -> None:
             pa.record_batch(reader.read(text.removeprefix(b"\xef\xbb\xbf"))).to_pylist() == table.to_pylist()
         )
         assert sorted(reader.changes()) == sorted(counted)
+
+
+@given(texts(), st.sampled_from([1, 20, 60, 200, 10_000]), st.integers(1, 3))
+@example(b'{"a": 1}\n{"a": 0.5}\n', 1, 1)
+@example(b'{"a": 1}\n{"b": 1}\n', 1, 1)
+@example(b'{"a": 1}\n{"a": ]}\n', 1, 1)
+def test_lines_that_are_read_once_are_the_same(text: bytes, block: int, first: int) -> None:
+    """Or it is said, before the last row, that later lines have other types than the first."""
+    source = Source("s", data=text, size=len(text), head=text, format="ndjson")
+    whole = line_tables.table_of(source, size=block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_tables, "_FIRST_BLOCKS", first)
+        try:
+            schema, batches = line_tables.batches_of_once(source, size=block)
+            table = pa.Table.from_batches(list(batches), schema)
+        except line_tables.Contradicted:
+            assert whole is None or block < len(text)
+            assert not source.counted
+            return
+    assert whole is not None
+    assert table.equals(whole[0])
+    assert source.counted == whole[1]
 
 
 @given(rows(), st.sampled_from([None, 1, 3]), st.sampled_from(["", " ", "\n  "]))
@@ -191,3 +215,50 @@ def test_a_file_is_read_through_its_compressor(tmp_path: Any) -> None:
         file.write(b'{"a": 1}\n' * 1000)
     table, _ = line_tables.table_of(find(path), size=100)  # type: ignore[misc]
     assert table.num_rows == 1000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lines")
+
+
+def converted(source: Path, target: Path, *, columns: bool) -> Any:
+    """What a conversion tells, and what it wrote; or what it refused."""
+    target.unlink(missing_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        if not columns:
+            patch.setattr(line_tables, "becomes_columns", lambda *_: False)
+        try:
+            done = tare.convert(source, target)
+        except TareError as error:
+            assert not target.exists()
+            return str(error)
+    return done, tare.read(target)
+
+
+def what_of(refused: Any) -> Any:
+    """What was refused, without where in a document it stands."""
+    if isinstance(refused, str) and "would change" in refused:
+        return refused.partition(" would change")[0].replace("[*].", "")
+    return refused
+
+
+@settings(deadline=None)
+@given(texts(), st.sampled_from(["csv", "orc", "avro"]))
+def test_other_formats_hold_what_they_would_of_documents(folder: Path, text: bytes, to: str) -> None:
+    """What is refused, and which columns change, does not depend on how lines are read."""
+    source = folder / "s.ndjson"
+    source.write_bytes(text or b" ")
+    ours = converted(source, folder / f"o.{to}", columns=True)
+    theirs = converted(source, folder / f"o.{to}", columns=False)
+    if isinstance(ours, str) or isinstance(theirs, str):
+        assert what_of(ours) == what_of(theirs)
+        return
+    (done, table), (known, of_documents) = ours, theirs
+    assert repr(kinds.convert(table, "columns")) == repr(kinds.convert(of_documents, "columns"))
+    assert (done.rows, done.verified, done.to) == (known.rows, known.verified, known.to)
+    told = [
+        {(one["path"].removeprefix("[*].").partition(" (")[0], one["verdict"]) for one in these.changes}
+        for these in (done, known)
+    ]
+    assert told[0] == told[1], text

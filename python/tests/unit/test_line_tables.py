@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from pyarrow import parquet
 import tare
 from tare.converting import line_tables
 from tare.datasets import documents
-from tare.datasets.source import find
+from tare.datasets.source import Source, find
 from tare.errors import DecodeError
 
 ROWS: list[dict[str, Any]] = [
@@ -56,6 +57,97 @@ def test_no_value_becomes_one_of_pythons(path: Path, to: str) -> None:
     table = tare.read(path.with_suffix(f".{to}"))
     assert table.schema.types == [pa.int64(), pa.float64(), pa.list_(pa.struct([("x", pa.float64())]))]
     assert table["n"].to_pylist() == list(range(1000))
+
+
+@pytest.mark.parametrize("to", ["csv", "orc", "avro"])
+@pytest.mark.usefixtures("no_values")
+def test_formats_of_other_types_take_columns_too(tmp_path: Path, to: str) -> None:
+    """What is told is what a table of Arrow's would tell."""
+    rows = [{"n": k, "s": f"v{k}", **({"late": k / 4} if k > 700 else {})} for k in range(1000)]
+    (tmp_path / "x.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = tare.convert(tmp_path / "x.ndjson", tmp_path / f"x.{to}")
+    assert done.verified
+    told = [(one["path"], one["verdict"], one["count"]) for one in done.changes]
+    assert ("late", "null", 701) in told
+    table = tare.kinds.convert(tare.read(tmp_path / f"x.{to}"), "arrow")
+    assert table.to_pylist() == [{"n": row["n"], "s": row["s"], "late": row.get("late")} for row in rows]
+
+
+@pytest.mark.parametrize("to", ["ndjson", "json"])
+@pytest.mark.usefixtures("no_values")
+def test_text_of_a_table_is_read_back_as_columns(tmp_path: Path, to: str) -> None:
+    table = pa.table(
+        {"n": [1, None], "s": ["a", "b"], "l": [[{"x": 1.5}], None], "d": pa.array([0, 1], pa.date32())}
+    )
+    parquet.write_table(table, tmp_path / "x.parquet")
+    done = tare.convert(tmp_path / "x.parquet", tmp_path / f"x.{to}")
+    assert done.verified
+    assert [(one["path"], one["verdict"], one["to"]) for one in done.changes] == [("d", "type", "string")]
+    assert done.second["result"]["reader"] == "msgspec"
+    assert done.second["result"]["rows"] == 2
+
+
+def test_a_text_that_is_not_the_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared is what was written, and by another library than the one that read the table."""
+    from tare import table_text
+
+    parts = table_text.json_parts
+    monkeypatch.setattr(
+        table_text,
+        "json_parts",
+        lambda *given, **more: [b"".join(parts(*given, **more) or ()).replace(b"17", b"71")],
+    )
+    parquet.write_table(pa.table({"n": [16, 17, 18]}), tmp_path / "x.parquet")
+    with pytest.raises(
+        tare.errors.EncodeError, match=r"n would change: 17 comes back as 71 \(first in row 2\)"
+    ):
+        tare.convert(tmp_path / "x.parquet", tmp_path / "x.ndjson")
+    assert not (tmp_path / "x.ndjson").exists()
+
+
+def test_maps_are_read_back_as_objects(tmp_path: Path) -> None:
+    table = pa.table({"m": pa.array([[("a", 1)], [("b", 2), ("c", None)]], pa.map_(pa.string(), pa.int64()))})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    done = tare.convert(tmp_path / "x.parquet", tmp_path / "x.ndjson")
+    assert [(one["path"], one["verdict"], one["to"]) for one in done.changes] == [("m", "type", "objects")]
+
+
+def test_maps_of_which_none_has_a_value_are_compared(tmp_path: Path) -> None:
+    """Of what stands in them there is no cell that tells a type."""
+    inner: Any = pa.map_(pa.string(), pa.struct([("x", pa.map_(pa.string(), pa.int8()))]))
+    table = pa.table(
+        {"m": pa.array([[("a", None)], None], inner), "l": pa.array([None, []], pa.list_(inner))}
+    )
+    parquet.write_table(table, tmp_path / "x.parquet")
+    assert tare.convert(tmp_path / "x.parquet", tmp_path / "x.ndjson").verified
+
+
+@pytest.mark.parametrize("later", ["", '{"n": 0.5}\n', '{"more": [1]}\n'])
+def test_large_lines_are_read_once_unless_they_contradict_themselves(
+    tmp_path: Path, later: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    steps = Source.steps
+
+    def counted(self: Source, size: int = 50) -> Any:
+        for step in steps(self, 50):
+            read.append(len(step))
+            yield step
+
+    monkeypatch.setattr(Source, "steps", counted)
+    monkeypatch.setattr("tare.io.STREAM_BYTES", 1)
+    text = "".join(json.dumps({"n": k, "s": "x" * (k % 7)}) + "\n" for k in range(300)) + later
+    (tmp_path / "x.ndjson").write_text(text)
+    done = tare.convert(tmp_path / "x.ndjson", tmp_path / "x.parquet")
+    assert done.streamed
+    assert (sum(read) == len(text)) == (not later)
+    table = parquet.read_table(tmp_path / "x.parquet")
+    rows = [json.loads(line) for line in text.splitlines()]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    assert table.column_names == names
+    assert table.to_pylist() == [{name: row.get(name) for name in names} for row in rows]
+    whole = tare.convert(tmp_path / "x.ndjson", io.BytesIO(), codec="parquet")
+    assert whole.changes == done.changes
 
 
 @pytest.mark.usefixtures("no_values")
