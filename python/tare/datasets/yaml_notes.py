@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from tare.datasets.recognise import format_option
+from tare.datasets.repeats import first_repeated
 from tare.datasets.source import printable
 
 __all__ = ["READ_BY", "Readings", "core_loader", "loader", "note_dropped", "says_core"]
@@ -122,7 +123,7 @@ def _core_integer(loader: Any, node: Any) -> int:
 
 
 def _note_repeated(names: list[Any], readings: Readings) -> None:
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), readings)
+    twice = first_repeated(names, readings)
     if twice is not readings:
         readings.repeated.append(twice)
 
