@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
-from tare.errors import Unsupported
+from tare.errors import Malformed, Unsupported
 from tare.kinds import column_of, convert, rows_alone, values_of, with_text_keys
 from tare.scalar_text import as_text
 
@@ -46,6 +47,11 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
     _remember(schema, named)
     if not fields:
         return rows_alone(len(rows))
+    twice = next(
+        (name for name, count in Counter(field["name"] for field in fields).items() if count > 1), None
+    )
+    if twice is not None:  # of which a row of fastavro has the last
+        raise Malformed(f"two fields are named {twice[:80]!r}", format="avro", path=twice)
     arrays = []
     for field in fields:
         name = field["name"]

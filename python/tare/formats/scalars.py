@@ -90,6 +90,9 @@ def is_lines(head: bytes) -> bool:
     return True
 
 
+_BASES: tuple[Any, ...] = (int, float, str, bytes)
+
+
 def texted(obj: object, known: tuple[type, ...], default: str) -> Any:
     """What a library that takes no hook is given for the option ``default``.
 
@@ -108,4 +111,8 @@ def _texted(obj: object, known: tuple[type, ...]) -> object:
         return {key: _texted(value, known) for key, value in obj.items()}
     if isinstance(obj, list):
         return [_texted(value, known) for value in obj]
-    return obj if obj is None or isinstance(obj, known) else as_text(obj)
+    if obj is None or type(obj) in known:
+        return obj
+    # Classes of other libraries, such as 64-bit integers of BSON, which libraries that look for the very class refuse.
+    base = next((one for one in _BASES if one in known and isinstance(obj, one)), None)
+    return as_text(obj) if base is None else base(obj)
