@@ -9,12 +9,14 @@ if TYPE_CHECKING:
 
 __all__ = ["with_types_of_orc"]
 
+_MOST_DIGITS = 38  # of a decimal of 128 bits
+
 
 def with_types_of_orc(table: pa.Table) -> pa.Table:
     """Returns a table with every column in a type that Arrow writes to ORC, as far as there is one.
 
-    Categories and runs are their values; unsigned integers signed ones that hold them, or decimals; small floats larger ones; times of
-    day their texts; lengths of time numbers of their unit.
+    Categories and runs are their values; unsigned integers signed ones that hold them, or decimals; small floats larger ones, as
+    small decimals; times of day their texts; lengths of time numbers of their unit.
 
     Args:
         table: The table.
@@ -65,7 +67,19 @@ def _type_of_orc(kind: Any, widest: Any) -> Any:
         return pa.list_(_field(kind.value_field, widest), kind.list_size)
     if types.is_uint64(kind):
         return widest
+    if types.is_decimal(kind):
+        return _decimal(kind)
     return next((there for test, there in _SCALARS if getattr(types, test)(kind)), lambda: kind)()
+
+
+def _decimal(kind: Any) -> Any:
+    """Returns the decimal of 128 bits, without a negative scale, that holds the values of one; the same without one."""
+    import pyarrow as pa
+
+    digits = kind.precision - min(kind.scale, 0)
+    if pa.types.is_decimal256(kind) or digits > _MOST_DIGITS:
+        return kind
+    return pa.decimal128(digits, max(kind.scale, 0))
 
 
 def _field(field: Any, widest: Any) -> Any:

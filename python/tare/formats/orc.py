@@ -19,8 +19,21 @@ def _encode(obj: pa.Table, *, compression: str) -> bytes:
     from pyarrow import orc
 
     need_columns(obj)  # Arrow's writer crashes
+    odd = next((field for field in obj.schema if _has_negative_scale(field.type)), None)
+    if odd is not None:  # as it does then
+        raise TypeError(f"column {odd.name[:80]!r}: ORC has no decimals of a negative scale, as {odd.type}")
     name: Any = plain_name(compression)
     return written(lambda sink: orc.write_table(obj, sink, compression=name))
+
+
+def _has_negative_scale(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        return bool(kind.scale < 0)
+    if pa.types.is_dictionary(kind):
+        return _has_negative_scale(kind.value_type)
+    return any(_has_negative_scale(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def _decode(data: Buffer, *, compression: str) -> pa.Table:
