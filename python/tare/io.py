@@ -488,7 +488,7 @@ def _verify(
     else:  # our own bytes: nothing foreign is run when a pickle is read back
         try:
             back = open_dataset(result, allow_pickle=True).value
-        except DecodeError as error:
+        except (DecodeError, Unsupported) as error:
             raise EncodeError(
                 f"{printable(data.name)}: {codec} writes it, but what it writes cannot be read back here to compare it: "
                 f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",

@@ -35,6 +35,7 @@ from tare.errors import (
     Truncated,
     Unsupported,
 )
+from tare.formats.avro_bounds import bounded_rows
 
 __all__ = ["FIRST", "MAX_DEPTH", "SPREAD", "load", "parse_json", "parse_lines", "parse_whole"]
 
@@ -436,11 +437,12 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
 
 
 def _rows_of_avro(source: Source, data: bytes, error: TareError) -> list[Any]:
-    """Returns records as they are, where a union of several types is no column: documents hold it."""
-    import fastavro
-
-    rows = list(fastavro.reader(io.BytesIO(data)))
-    where = "" if error.path is None else f" (column {printable(error.path, 40)!r})"
+    """Returns values as they are, where they are no rows, or a union of several types is no column: documents hold them."""
+    rows = list(bounded_rows(io.BytesIO(data)))
+    if error.path is None:
+        source.notes.append("its values are no records: read as a list")
+        return rows
+    where = f" (column {printable(error.path, 40)!r})"
     source.notes.append(f"a union of several types is none of a table's{where}: read as a list of objects")
     return rows
 
