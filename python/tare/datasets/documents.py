@@ -11,6 +11,7 @@ from typing import Any
 
 from tare import collector
 from tare.datasets import (
+    encoding_hints,
     encodings,
     far_dates,
     jsonscan,
@@ -41,6 +42,7 @@ __all__ = ["FIRST", "MAX_DEPTH", "SPREAD", "load", "parse_json", "parse_lines", 
 
 FIRST, SPREAD = "first rows", "blocks of items"
 _PROBE_BYTES = 1 << 20
+_HEAD_BYTES = 4096  # that tell the encoding
 _GROWS = 3  # what a byte of text is taken to become in memory, at the least
 _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
 _LONG = re.compile(rb"[0-9]{19}")  # as numbers.has_long_number has it
@@ -108,6 +110,8 @@ def load(
     if max_bytes is not None and large:
         limit = _limit(source, max_bytes, encoding, read)
     data, share = source.read(limit)
+    if encoding is None:
+        _refuse_two_bytes(source, data)
     data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
     if share < 1.0:
         whole, used = _whole(source, data)
@@ -120,6 +124,18 @@ def load(
     if check_names and source.format == "yaml":
         source.notes += filter(None, [yaml_notes.note_dropped(data)])
     return value, share, FIRST
+
+
+def _refuse_two_bytes(source: Source, data: bytes) -> None:
+    """Refuses UTF-16 without a byte order mark: some of it is UTF-8 with a NUL behind each character.
+
+    Raises:
+        Malformed: It is; the encoding is named.
+    """
+    at = data.find(b"\0", 0, _HEAD_BYTES)
+    if at >= 0 and (two := encoding_hints.without_mark(data[:_HEAD_BYTES])):
+        advice = f"It may be {two}: read it with --encoding {two}."
+        raise source.error(Malformed, "half of its bytes are NUL", offset=at, advice=advice)
 
 
 def _spread(
