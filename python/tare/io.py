@@ -442,7 +442,7 @@ def _whole(
     verify = verify and not left_out  # it differs, as was asked for
     found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
-    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *job.noted]
+    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *written.told, *job.noted]
     if verify:
         changed, again = _verify(data, written.data, codec, job)
         found += changed

@@ -205,10 +205,16 @@ def rows_of(table: pa.Table, default: str) -> tuple[dict[str, Any], list[dict[st
 
     Raises:
         TypeError: It has none for a column.
-        Unsupported: A value that Python has none for.
+        Unsupported: A value that Python has none for; two columns have one name.
     """
+    names = table.column_names
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise Unsupported(
+            f"two columns are named {twice[:80]!r}: a record has each name once", format="avro", path=twice
+        )
     fields, columns = [], []
-    for at, name in enumerate(table.column_names):
+    for at, name in enumerate(names):
         column, wide = _integers(table.column(at))
         kind, make = wide or _Writer(name, default, with_text_keys(column.type)).of(column.type, f"c{at}")
         cells = values_of(name, column)
@@ -217,7 +223,6 @@ def rows_of(table: pa.Table, default: str) -> tuple[dict[str, Any], list[dict[st
     schema = {"type": "record", "name": "row", "fields": fields}
     if not columns:
         return schema, [{} for _ in range(table.num_rows)]
-    names = table.column_names
     return schema, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 

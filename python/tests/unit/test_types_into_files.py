@@ -13,7 +13,7 @@ import pytest
 from pyarrow import orc
 
 import tare
-from tare.errors import Unsupported
+from tare.errors import Limit, Unsupported
 
 ONE = uuid.UUID(int=2**100 + 7)
 EXTENSIONS: dict[str, tuple[Any, list[str]]] = {
@@ -62,3 +62,32 @@ def test_nanoseconds_before_1970_are_no_difference(zone: str | None, tmp_path: P
     done = tare.convert(table, tmp_path / "x.csv")
     assert done.second["result"]["reader"] == "Python's csv"
     assert not [note for note in done.notes if "Python's csv" in note]
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_two_columns_of_one_name_are_no_record(verify: bool, tmp_path: Path) -> None:
+    """Rows of dicts would have the last column twice."""
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(Unsupported, match="two columns are named 'a'"):
+        tare.convert(table, tmp_path / "x.avro", verify=verify)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_names_that_avro_does_not_allow_are_told(verify: bool, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,a.b,unit price\n1,2,3\n")
+    done = tare.convert(tmp_path / "x.csv", tmp_path / "x.avro", verify=verify)
+    (note,) = [note for note in done.notes if "Avro does not allow" in note]
+    assert note.endswith("'a.b', 'unit price'")
+    (tmp_path / "x.csv").write_text("id,a_b,Unit2\n1,2,3\n")
+    done = tare.convert(tmp_path / "x.csv", tmp_path / "x.avro", verify=verify)
+    assert not [note for note in done.notes if "Avro does not allow" in note]
+
+
+def test_what_is_nested_too_deeply_to_be_written_names_the_file(tmp_path: Path) -> None:
+    """R's lists are read to any depth; JSON is not written so."""
+    (tmp_path / "x.R").write_text("list(" * 2500 + "1" + ")" * 2500)
+    with pytest.raises(
+        Limit, match=r"^x\.R: .*nested too deeply.*Nothing was written\. Choose another --codec"
+    ):
+        tare.convert(tmp_path / "x.R", tmp_path / "x.json", format="dput")
