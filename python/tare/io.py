@@ -438,7 +438,13 @@ def _whole(
     verify = verify and not left_out  # it differs, as was asked for
     found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
-    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *written.said(), *job.noted]
+    notes = [
+        *dict.fromkeys([*data.notes, *repeated]),
+        *objects.notes_of(codec),
+        *written.told,
+        *written.said(),
+        *job.noted,
+    ]
     if verify:
         changed, again = _verify(data, written.data, codec, job)
         found += changed
@@ -492,7 +498,7 @@ def _read_back(data: Dataset, result: Source, codec: Codec) -> tuple[Any, list[d
         return back, changes.columns_changes(data.value, back)
     try:  # our own bytes: nothing foreign is run when a pickle is read back
         back = open_dataset(result, allow_pickle=True).value
-    except DecodeError as error:
+    except (DecodeError, Unsupported) as error:
         raise EncodeError(
             f"{printable(data.name)}: {codec} writes it, but what it writes cannot be read back here to compare it: "
             f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",

@@ -537,14 +537,29 @@ def _without_value(name: str, column: Any, first: int, maps: dict[str, Any], err
         except (OverflowError, ValueError) as beyond:
             number = getattr(column[row], "value", None)
             what = f"{column.type}{'' if number is None else f' ({number})'}"
-            said = (
-                f"a value of type {what} lies beyond {ends}, which are all that Python's values have"
-                if (ends := _ends_of(column.type))
-                else str(beyond)[:200]
-            )
+            if zone := _unknown_zone(column.type):
+                said = f"the time zone {zone[:60]!r} is not one that is known here"
+            elif ends := _ends_of(column.type):
+                said = f"a value of type {what} lies beyond {ends}, which are all that Python's values have"
+            else:
+                said = str(beyond)[:200]
             said = f"column {name[:80]!r}, row {first + row + 1:,}: {said}"
             return Unsupported(said, path=name)
     return Unsupported(f"column {name[:80]!r}: {str(error)[:200]}", path=name)
+
+
+def _unknown_zone(kind: Any) -> str:
+    """Returns the first time zone of a type that this machine's database has not; empty without one."""
+    import zoneinfo
+
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.tz is not None and kind.tz[:1] not in "+-":
+        try:
+            zoneinfo.ZoneInfo(kind.tz)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            return str(kind.tz)
+    return next(filter(None, (_unknown_zone(kind.field(at).type) for at in range(kind.num_fields))), "")
 
 
 def _ends_of(kind: Any) -> str:

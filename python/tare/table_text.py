@@ -138,6 +138,9 @@ def _of_csv(column: Any) -> tuple[Any, bool] | None:
     import pyarrow as pa
 
     is_, kind = pa.types, column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        column = _plain_of(column)
+        kind = column.type
     if is_.is_dictionary(kind):
         if is_.is_string(kind.value_type):
             return column, False
@@ -153,6 +156,17 @@ def _of_csv(column: Any) -> tuple[Any, bool] | None:
     plain = (is_.is_null, is_.is_boolean, is_.is_integer, is_.is_floating, is_.is_date32, is_.is_time)
     text = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_timestamp(kind)
     return (column, False) if text or any(test(kind) for test in plain) else None
+
+
+def _plain_of(column: Any) -> Any:
+    """Returns a column of a type that extends another as texts of UUIDs, as truths, or as what it is stored as."""
+    import pyarrow as pa
+
+    kind = column.type
+    if isinstance(kind, pa.UuidType):
+        return pa.chunked_array([_each(as_text)(chunk) for chunk in column.chunks], pa.string())
+    stored = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
+    return stored.cast(pa.bool_()) if isinstance(kind, pa.Bool8Type) else stored
 
 
 def _of_json(

@@ -17,12 +17,14 @@ from tare.converting.orc_types import with_types_of_orc
 from tare.converting.plain_types import with_plain_types
 from tare.converting.rows import is_rows
 from tare.datasets.source import printable
-from tare.errors import EncodeError, TareError, Unsupported
+from tare.errors import EncodeError, Limit, TareError, Unsupported
 from tare.fidelity.comparison import show
 from tare.scalar_text import as_text, is_foreign
 
 __all__ = ["Encoded", "advising", "encode", "usual_codec"]
 
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_TOLD = 3
 _LONG = re.compile(r"Exceeds the limit \(4300 digits\).*")
 
 
@@ -64,6 +66,7 @@ class Encoded:
         codec: The codec, with the options that it needed.
         counted: What the columns of a table made of objects.
         notes: Types that were changed, which reading the bytes back would show too.
+        told: What to know of the result, whether or not it is read back.
         into: Writes the bytes into a file where they are not there yet, and returns how many they are.
     """
 
@@ -71,6 +74,7 @@ class Encoded:
     codec: Codec
     counted: Counted = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
     into: Callable[[BinaryIO], int] | None = None
 
     def said(self) -> list[str]:
@@ -121,6 +125,20 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: boo
 
 
 def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
+    written = _encoded(table, codec, later=later)
+    return replace(written, told=_odd_names(table.schema)) if codec.format_id == "avro" else written
+
+
+def _odd_names(schema: Any) -> tuple[str, ...]:
+    """Returns the note on names of columns that the specification of Avro does not allow, under "Names"; none without any."""
+    odd = [name for name in schema.names if _NAME.fullmatch(name) is None]
+    if not odd:
+        return ()
+    some = ", ".join(repr(printable(name, 30)) for name in odd[:_TOLD]) + ", ..." * (len(odd) > _TOLD)
+    return (f"names that Avro does not allow, so that many of its readers refuse the file: {some}",)
+
+
+def _encoded(table: Any, codec: Codec, *, later: bool) -> Encoded:
     try:
         if (parts := text_parts(codec, table)) is not None:
             if later:
@@ -226,10 +244,14 @@ def advising(
         hint: What to do first, where that is known.
 
     Raises:
-        EncodeError, Unsupported: As the encoder's, with all that.
+        EncodeError, Unsupported, Limit: As the encoder's, with all that.
     """
     try:
         yield
+    except Limit as error:
+        said = str(error).rstrip(".")
+        text = f"{printable(name)}: {said}. Nothing was written. {hint}Choose another --codec."
+        raise Limit(text, format=error.format, path=error.path) from error
     except (EncodeError, Unsupported) as error:
         where, path = "", error.path
         tried = codec if _names_options(given) else _as_text(codec) or codec

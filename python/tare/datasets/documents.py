@@ -11,15 +11,18 @@ from typing import Any
 
 from tare import collector
 from tare.datasets import (
+    encoding_hints,
     encodings,
     far_dates,
     jsonscan,
+    on_end,
     prefixes,
     recognise,
     repeats,
     stretches,
     yaml_notes,
 )
+from tare.datasets.nesting import FLATTEN, MAX_DEPTH, check_tree
 from tare.datasets.numbers import finite, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
 from tare.errors import (
@@ -34,30 +37,25 @@ from tare.errors import (
     Unsupported,
 )
 from tare.formats import yaml_tags
+from tare.formats.avro_bounds import bounded_rows
 
 __all__ = ["FIRST", "MAX_DEPTH", "SPREAD", "load", "parse_json", "parse_lines", "parse_whole"]
 
-MAX_DEPTH = 1000
 FIRST, SPREAD = "first rows", "blocks of items"
 _PROBE_BYTES = 1 << 20
 _LINES_BYTES = 1 << 20
 _WALKED = 200  # items of a list whose bytes in memory stand for those of all
+_HEAD_BYTES = 4096  # that tell the encoding
 _GROWS = 3  # what a byte of text is taken to become in memory, at the least
 _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
-# What sharing may stand for; a file of that many values of its own is far larger.
-_MAX_SHARED = 10_000_000
 _LONG = re.compile(rb"[0-9]{19}")  # as numbers.has_long_number has it
 # Formats whose values are trees: nothing can be shared, so nothing must be looked up.
 _TREES = ("msgpack", "cbor", "bson", "avro", "blit")
+# But for the tags 25 and 29 of CBOR, which stand for a text or value that was there before, in heads of any length.
+_SHARED_IN_CBOR = re.compile(rb"(?:\xd8|\xd9\0|\xda\0{3}|\xdb\0{7})[\x19\x1d]")
 # Why a file of a format that can be read in part is not.
 _WHOLE = dict.fromkeys(prefixes.READ, "a file that is one value and no list, or damaged, is read whole")
-# The JSON and MessagePack libraries installed stop between 1,000 and 1,024 levels, all of them.
-_FLATTEN = (
-    "The libraries stop near there (1,024 levels), so it is neither measured nor converted: flatten it. "
-    "`tare inspect` says how deep it is."
-)
 _FAR = "Where the file is made, write it as a number, or as missing if it stands for no date."
-_CONTAINERS = (dict, list, tuple)
 _SPACE = re.compile(r"[ \t\r\n]*")  # of JSON
 
 
@@ -115,6 +113,8 @@ def load(
     if max_bytes is not None and large:
         limit = _limit(source, max_bytes, encoding, read)
     data, share = source.read(limit)
+    if encoding is None:
+        _refuse_two_bytes(source, data)
     data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
     if share < 1.0:
         whole, used = _whole(source, data)
@@ -129,6 +129,18 @@ def load(
     if check_names and source.format == "yaml":
         source.notes += filter(None, [yaml_notes.note_dropped(data)])
     return value, share, FIRST
+
+
+def _refuse_two_bytes(source: Source, data: bytes) -> None:
+    """Refuses UTF-16 without a byte order mark: some of it is UTF-8 with a NUL behind each character.
+
+    Raises:
+        Malformed: It is; the encoding is named.
+    """
+    at = data.find(b"\0", 0, _HEAD_BYTES)
+    if at >= 0 and (two := encoding_hints.without_mark(data[:_HEAD_BYTES])):
+        advice = f"It may be {two}: read it with --encoding {two}."
+        raise source.error(Malformed, "half of its bytes are NUL", offset=at, advice=advice)
 
 
 def _spread(
@@ -312,7 +324,7 @@ def _json_fault(
             Limit,
             f"nested {found.depth:,} levels deep{where}; at most {MAX_DEPTH:,} are read",
             offset=base + found.too_deep_at,
-            advice=_FLATTEN,
+            advice=FLATTEN,
         )
     position = getattr(error, "pos", None)
     text = getattr(error, "msg", None) or str(error)
@@ -354,13 +366,15 @@ def _yaml(source: Source, data: bytes) -> Any:
     except yaml.YAMLError as error:
         raise _yaml_fault(source, data, error) from None
     except RecursionError:
-        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=_FLATTEN) from None
+        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=FLATTEN) from None
     except (ValueError, TypeError, OverflowError) as error:  # such as a date on the 31st of February
         raise source.error(
             Malformed, printable(str(error)), advice="Quote the value that is meant as text."
         ) from None
     value = values[0] if len(values) == 1 else values
-    _check_tree(source, value, shares=b"*" in data)
+    if len(values) > 1:
+        source.notes.append(f"{len(values):,} YAML documents, read as a list")
+    check_tree(source, value, shares=b"*" in data, size=len(data))
     source.notes += filter(None, [readings.note(), readings.note_finer(), repeats.note(readings.repeated)])
     return value
 
@@ -373,7 +387,7 @@ def _yaml_depth(source: Source, data: bytes) -> None:
         if found.too_deep_at is not None and re.search(rb"(?:[\[{]\s*){%d}" % MAX_DEPTH, data):
             raise source.error(
                 Limit, f"nested {found.depth:,} levels deep; at most {MAX_DEPTH:,} are read",
-                offset=found.too_deep_at, advice=_FLATTEN,
+                offset=found.too_deep_at, advice=FLATTEN,
             )  # fmt: skip
     deep = re.search(rb"(?:- ){%d}" % MAX_DEPTH, data)
     if deep is not None:
@@ -381,7 +395,7 @@ def _yaml_depth(source: Source, data: bytes) -> None:
             Limit,
             f"nested deeper than {MAX_DEPTH:,} levels",
             offset=deep.start() + 2 * MAX_DEPTH,
-            advice=_FLATTEN,
+            advice=FLATTEN,
         )
 
 
@@ -392,7 +406,7 @@ def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
         return source.error(Malformed, problem, advice="Repair it.")
     at = min(len(data.decode("utf-8", "replace")[: mark.index].encode()), len(data))
     if "nesting depth" in problem:  # libyaml 0.2.6 counts for itself, to as many levels
-        return source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", offset=at, advice=_FLATTEN)
+        return source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", offset=at, advice=FLATTEN)
     where = f"{problem} in line {mark.line + 1:,}"
     if advice := yaml_tags.advice_of(error):
         return source.error(
@@ -427,15 +441,18 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         data = encodings.to_utf8(source, data, encoding)
     try:
         with collector.paused():
-            value = codec.decode(data, trust=allow_pickle)
+            if source.format == "cbor" and source.reader is None:
+                value = on_end.cbor(source, data, codec.decode)
+            else:
+                value = codec.decode(data, trust=allow_pickle)
     except DecodeError as error:
-        value = _several(source, data)
+        value = on_end.msgpack_values(source, data) if source.format == "msgpack" else None
         if value is None:
             text = printable(re.sub(r"^[\w,=:]+: ", "", str(error)), 160).rstrip(".")
             if error.offset is not None:
                 text = text.removesuffix(f", at byte {error.offset}")
             if _TOO_DEEP.search(text):
-                raise source.error(Limit, "nested deeper than its reader goes", advice=_FLATTEN) from None
+                raise source.error(Limit, "nested deeper than its reader goes", advice=FLATTEN) from None
             if far := far_dates.first_far(source.format, data):
                 raise source.error(
                     Unsupported,
@@ -451,21 +468,25 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
     except RecursionError:
         value = None
-        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=_FLATTEN) from None
+        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=FLATTEN) from None
     except EncodeError as error:  # a table whose columns have no one type
         if source.format != "avro" or source.reader is not None:
             raise
         value = _rows_of_avro(source, data, error)
-    _check_tree(source, value, shares=source.format not in _TREES)
+    shares = source.format not in _TREES or (
+        source.format == "cbor" and _SHARED_IN_CBOR.search(data) is not None
+    )
+    check_tree(source, value, shares=shares, size=len(data))
     return value
 
 
 def _rows_of_avro(source: Source, data: bytes, error: TareError) -> list[Any]:
-    """Returns records as they are, where a union of several types is no column: documents hold it."""
-    import fastavro
-
-    rows = list(fastavro.reader(io.BytesIO(data)))
-    where = "" if error.path is None else f" (column {printable(error.path, 40)!r})"
+    """Returns values as they are, where they are no rows, or a union of several types is no column: documents hold them."""
+    rows = list(bounded_rows(io.BytesIO(data)))
+    if error.path is None:
+        source.notes.append("its values are no records: read as a list")
+        return rows
+    where = f" (column {printable(error.path, 40)!r})"
     source.notes.append(f"a union of several types is none of a table's{where}: read as a list of objects")
     return rows
 
@@ -477,79 +498,8 @@ def _first_items(source: Source, max_bytes: int) -> tuple[Any, float] | None:
     except Exception:  # the readers of four libraries, each with errors of its own
         return None
     if found is not None:
-        _check_tree(source, found[0], shares=False)
+        check_tree(source, found[0], shares=source.format == "cbor")
     return found
-
-
-def _several(source: Source, data: bytes) -> list[Any] | None:
-    """MessagePack files are often several values on end; None if this is not one of them."""
-    if source.format != "msgpack":
-        return None
-    try:
-        import msgpack
-    except ImportError:
-        return None
-    unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, timestamp=0, max_buffer_size=len(data) + 1)
-    try:
-        unpacker.feed(data)
-        values = list(unpacker)
-    except (ValueError, msgpack.exceptions.UnpackException, TypeError, RecursionError):
-        return None
-    # A value that is cut is not given; a file of small integers is most likely something else.
-    if unpacker.tell() != len(data) or len(values) < 2 or not all(isinstance(v, dict | list) for v in values):
-        return None
-    source.notes.append(f"{len(values):,} MessagePack values on end, read as a list")
-    return values
-
-
-def _check_tree(source: Source, value: Any, *, shares: bool) -> None:
-    """Refuse values nested deeper, or shared more often, than anything here can carry; without recursion."""
-    level: list[Any] = [value]
-    for _ in range(MAX_DEPTH + 1):
-        with collector.paused():
-            inner = _containers_in(level)
-        # What is shared is looked at once a level, or aliases of aliases would never end.
-        level = list({id(node): node for node in inner}.values()) if shares else inner
-        if not level:
-            break
-    else:
-        text = f"nested deeper than {MAX_DEPTH:,} levels{' (or it contains itself)' * shares}"
-        raise source.error(Limit, text, advice=_FLATTEN)
-    if shares and _expanded(value) > _MAX_SHARED:
-        raise source.error(
-            Limit,
-            f"its shared parts stand for more than {_MAX_SHARED:,} values",
-            advice="Expand it elsewhere.",
-        )
-
-
-def _containers_in(level: list[Any]) -> list[Any]:
-    """Returns the containers that stand in some values, one below."""
-    inner: list[Any] = []
-    for node in level:
-        if isinstance(node, dict):
-            inner += [child for child in node.values() if isinstance(child, _CONTAINERS)]
-        elif isinstance(node, _CONTAINERS):
-            inner += [child for child in node if isinstance(child, _CONTAINERS)]
-    return inner
-
-
-def _expanded(value: Any) -> int:
-    """Number of values when everything shared is written out; each container is counted once. No cycles."""
-    sizes: dict[int, int] = {}
-    stack: list[tuple[Any, bool]] = [(value, False)]
-    while stack:
-        node, done = stack.pop()
-        if not isinstance(node, _CONTAINERS) or (not done and id(node) in sizes):
-            continue
-        children = list(node.values()) if isinstance(node, dict) else node
-        if done:
-            sizes[id(node)] = 1 + sum(sizes.get(id(child), 1) for child in children)
-        else:
-            sizes[id(node)] = 1  # replaced when its children are done
-            stack.append((node, True))
-            stack.extend((child, False) for child in children)
-    return sizes.get(id(value), 1)
 
 
 def _whole(source: Source, data: bytes) -> tuple[bytes, int]:

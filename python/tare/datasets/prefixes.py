@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 from tare import kinds
 from tare.datasets.source import Source
+from tare.formats.avro_bounds import bounded_rows
 from tare.formats.avro_types import table_of
 
 __all__ = ["READ", "first_items"]
@@ -102,9 +103,7 @@ def _bson(file: BinaryIO, max_bytes: int) -> Iterator[Any]:
 
 
 def _avro(file: BinaryIO, _max_bytes: int) -> Iterator[Any]:
-    import fastavro
-
-    yield from fastavro.reader(file)
+    yield from bounded_rows(file)
 
 
 READ = {"avro": _avro, "bson": _bson, "cbor": _cbor, "msgpack": _msgpack}

@@ -7,13 +7,14 @@ with others is unpredictable. All those used here keep the last value.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from tare._tare import NdjsonFinder
 from tare.datasets.source import printable
 from tare.errors import TareError
 
-__all__ = ["BINARY", "MOST_BYTES", "is_a_table", "note", "told", "told_of"]
+__all__ = ["BINARY", "MOST_BYTES", "first_repeated", "is_a_table", "note", "told", "told_of"]
 
 MOST_BYTES = 64 << 20
 """Texts beyond this are not looked through: it takes about as long as reading them twice."""
@@ -38,8 +39,7 @@ def told(data: bytes, *, lines: bool = False) -> str:
     # Nothing is kept: each object is looked at when it ends, and is then None.
     def look(pairs: list[tuple[str, Any]]) -> None:
         if len({name for name, _ in pairs}) != len(pairs):
-            names = [name for name, _ in pairs]
-            first.append(next(name for place, name in enumerate(names) if name in names[:place]))
+            first.append(first_repeated([name for name, _ in pairs]))
 
     decoder = json.JSONDecoder(object_pairs_hook=look)
     try:
@@ -112,9 +112,22 @@ def told_of(format: str, data: bytes) -> str:
     return note(names)
 
 
-def _repeated(names: list[Any]) -> Any:
-    """The first name that stood before."""
-    return next(name for place, name in enumerate(names) if name in names[:place])
+def first_repeated(names: Iterable[Any], default: Any = None) -> Any:
+    """Returns the first name that stood before, in time that follows the number of names.
+
+    Args:
+        names: Keys of one mapping.
+        default: What is returned if each stands once.
+
+    >>> first_repeated("abcb"), first_repeated("abc", "-")
+    ('b', '-')
+    """
+    seen: set[Any] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return default
 
 
 def _of_msgpack(data: bytes, found: list[Any]) -> None:
@@ -123,7 +136,7 @@ def _of_msgpack(data: bytes, found: list[Any]) -> None:
     def look(pairs: list[tuple[Any, Any]]) -> None:
         names = [name for name, _ in pairs]
         if len(set(names)) != len(names):
-            found.append(_repeated(names))
+            found.append(first_repeated(names))
 
     unpacker = msgpack.Unpacker(
         object_pairs_hook=look,

@@ -377,6 +377,8 @@ def _file(path: str, name: str | None, opened: contextlib.ExitStack) -> tuple[So
 def _missing(path: str) -> str:
     import difflib
 
+    if os.path.islink(path):
+        return f"{printable(path)}: is a link to {printable(os.readlink(path))}, which does not exist. Check the link."
     folder, base = os.path.split(path)
     try:
         near = difflib.get_close_matches(base, os.listdir(folder or "."), n=2, cutoff=0.7)

@@ -287,6 +287,12 @@ class arrow_errors:  # noqa: N801 - it is used as a statement
                 f"a column is encrypted, and Tare has no keys ({text})",
                 advice="Read its other columns (columns, --columns), or all with the tool that wrote it.",
             ) from error
+        if "out of range for nanosecond resolution" in text:  # of ORC, whose moments reach further
+            raise self.source.error(
+                Unsupported,
+                f"a moment lies beyond the years 1677 to 2262, which its reader holds ({text})",
+                advice="Read its other columns (columns, --columns), or all with the tool that wrote it.",
+            ) from error
         if isinstance(error, pa.ArrowNotImplementedError):
             raise self.source.error(
                 Unsupported, text, advice="Read it with the tool that wrote it."

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from tare.datasets.recognise import format_option
+from tare.datasets.repeats import first_repeated
 from tare.datasets.source import printable
 from tare.formats.yaml_tags import with_tags
 
@@ -140,7 +141,7 @@ def _core_integer(loader: Any, node: Any) -> int:
 
 
 def _note_repeated(names: list[Any], readings: Readings) -> None:
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), readings)
+    twice = first_repeated(names, readings)
     if twice is not readings:
         readings.repeated.append(twice)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO
 
+from tare.formats.avro_bounds import bounded_blocks
 from tare.formats.avro_types import rows_of, table_of
 from tare.formats.base import Buffer, Format, Library, Option, Stream
 from tare.formats.columnar import join
@@ -30,10 +31,8 @@ def _encode(obj: pa.Table, *, compression: str, default: str) -> bytes:
 
 
 def _decode(data: Buffer, *, compression: str, default: str) -> pa.Table:
-    import fastavro
-
-    reader = fastavro.reader(BytesIO(data))
-    return table_of(list(reader), reader.writer_schema)
+    schema, blocks = bounded_blocks(BytesIO(data))
+    return table_of([row for block in blocks for row in block], schema)
 
 
 def _write(obj: pa.Table, file: BinaryIO, *, compression: str, default: str) -> None:
@@ -44,11 +43,9 @@ def _write(obj: pa.Table, file: BinaryIO, *, compression: str, default: str) -> 
 
 
 def _read(file: BinaryIO, *, compression: str, default: str) -> Iterator[pa.Table]:
-    import fastavro
-
-    reader = fastavro.block_reader(file)
-    schema, block = reader.writer_schema, None
-    for block in reader:
+    schema, blocks = bounded_blocks(file)
+    block = None
+    for block in blocks:
         yield table_of(list(block), schema)
     if block is None:
         yield table_of([], schema)

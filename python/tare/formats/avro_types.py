@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
-from tare.errors import Unsupported
-from tare.kinds import column_of, convert, rows_alone, values_of, with_text_keys
+from tare.errors import EncodeError, Malformed, Unsupported
+from tare.kinds import column_of, rows_alone, values_of, with_text_keys
 from tare.scalar_text import as_text
 
 if TYPE_CHECKING:
@@ -33,19 +34,24 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
         schema: The file's schema, parsed.
 
     Raises:
-        EncodeError: A column is of several types that no one of Arrow's holds.
-        Unsupported: The same, where maps would be taken for records; or the file holds no records.
+        EncodeError: A column is of several types that no one of Arrow's holds; or the file holds no records.
+        Unsupported: The same, where maps would be taken for records.
+        Malformed: Two fields have one name.
     """
     import pyarrow as pa
 
     if not isinstance(schema, dict) or schema.get("type") not in ("record", "error"):
-        table: pa.Table = convert(rows, "arrow")
-        return table
+        raise EncodeError("its values are no records, of which alone rows are made", format="avro")
     named: dict[str, Any] = {}
     fields = schema["fields"]
     _remember(schema, named)
     if not fields:
         return rows_alone(len(rows))
+    twice = next(
+        (name for name, count in Counter(field["name"] for field in fields).items() if count > 1), None
+    )
+    if twice is not None:  # of which a row of fastavro has the last
+        raise Malformed(f"two fields are named {twice[:80]!r}", format="avro", path=twice)
     arrays = []
     for field in fields:
         name = field["name"]
@@ -60,6 +66,9 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
                 format="avro",
                 path=name,
             )
+        elif _joins_records(field["type"], named, ()):
+            said = f"column {name[:80]!r}: records of several types have no one type of Arrow"
+            raise EncodeError(said, format="avro", path=name)
         else:
             arrays.append(column_of(name, cells))
     return pa.Table.from_arrays(arrays, names=[field["name"] for field in fields])
@@ -168,6 +177,25 @@ def _holds_map(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> b
     return any(_holds_map(one, named, within) for one in inside if one != schema)
 
 
+def _joins_records(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> bool:
+    """Returns whether a union has several records: a struct would have the fields of all, null where a record has none."""
+    if isinstance(schema, str):
+        known = schema in named and schema not in within
+        return known and _joins_records(named[schema], named, within)
+    if isinstance(schema, list):
+        records = [one for one in schema if _is_record(one, named)]
+        return len(records) > 1 or any(_joins_records(one, named, within) for one in schema)
+    within = (*within, schema["name"]) if "name" in schema else within
+    inside = [schema[key] for key in ("items", "values") if key in schema]
+    inside += [field["type"] for field in schema.get("fields", ())]
+    return any(_joins_records(one, named, within) for one in inside)
+
+
+def _is_record(schema: Any, named: dict[str, Any]) -> bool:
+    schema = named.get(schema, schema) if isinstance(schema, str) else schema
+    return isinstance(schema, dict) and schema["type"] in ("record", "error")
+
+
 def rows_of(table: pa.Table, default: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Returns a table as a schema of Avro and the rows that fastavro writes by it.
 
@@ -177,10 +205,16 @@ def rows_of(table: pa.Table, default: str) -> tuple[dict[str, Any], list[dict[st
 
     Raises:
         TypeError: It has none for a column.
-        Unsupported: A value that Python has none for.
+        Unsupported: A value that Python has none for; two columns have one name.
     """
+    names = table.column_names
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise Unsupported(
+            f"two columns are named {twice[:80]!r}: a record has each name once", format="avro", path=twice
+        )
     fields, columns = [], []
-    for at, name in enumerate(table.column_names):
+    for at, name in enumerate(names):
         column, wide = _integers(table.column(at))
         kind, make = wide or _Writer(name, default, with_text_keys(column.type)).of(column.type, f"c{at}")
         cells = values_of(name, column)
@@ -189,7 +223,6 @@ def rows_of(table: pa.Table, default: str) -> tuple[dict[str, Any], list[dict[st
     schema = {"type": "record", "name": "row", "fields": fields}
     if not columns:
         return schema, [{} for _ in range(table.num_rows)]
-    names = table.column_names
     return schema, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 

@@ -99,6 +99,9 @@ def is_lines(head: bytes) -> bool:
     return True
 
 
+_BASES: tuple[Any, ...] = (int, float, str, bytes)
+
+
 def texted(obj: object, known: tuple[type, ...], default: str) -> Any:
     """What a library that takes no hook is given for the option ``default``.
 

@@ -29,8 +29,11 @@ def look(source: Source, max_bytes: int) -> Findings:
         start = file.tell()
         rows = blocks = stored = 0
         while len(data) - file.tell() > 17:
-            rows += _long(file)
-            size = _long(file)
+            count, size = _long(file), _long(file)
+            if count < 0 or size < 0:  # which would lead back to where it was
+                findings.damage(f"block {blocks + 1:,} has {count:,} rows in {size:,} bytes: damaged")
+                break
+            rows += count
             file.seek(size, 1)
             if file.read(16) != sync:
                 if share == 1.0:

@@ -170,6 +170,12 @@ def test_a_missing_file_names_near_ones(tmp_path):
         open_dataset(tmp_path / "nowhere" / "x.csv")
 
 
+def test_a_link_to_nothing_says_where_it_leads(tmp_path):
+    (tmp_path / "x.csv").symlink_to("gone.csv")
+    with pytest.raises(FileNotFoundError, match=r"is a link to gone\.csv, which does not exist"):
+        tare.read(tmp_path / "x.csv")
+
+
 def test_a_directory_is_no_file(tmp_path):
     """A folder is told from a file."""
     with pytest.raises(IsADirectoryError, match="Name one file in it"):

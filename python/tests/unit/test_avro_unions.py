@@ -73,3 +73,35 @@ def test_what_is_nested_too_deeply_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "x.msgpack").write_bytes(b"\x91" * 1_100 + b"\x01")
     with pytest.raises(tare.TareError, match="nested deeper"):
         tare.read(tmp_path / "x.msgpack")
+
+
+def test_records_of_several_types_keep_their_own_fields(tmp_path: Path) -> None:
+    """A struct would have the fields of all."""
+    records = [
+        {"type": "record", "name": "A", "fields": [{"name": "x", "type": "int"}]},
+        {"type": "record", "name": "B", "fields": [{"name": "y", "type": "string"}]},
+    ]
+    values: list[Any] = [{"x": 1}, {"y": "s"}]
+    source = written(tmp_path / "x.avro", records, values)
+    rows = [{"n": at, "u": value} for at, value in enumerate(values)]
+    assert tare.read(source) == rows
+    done = tare.convert(source, tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text()) == rows
+    assert any("'u'" in note and "list of objects" in note for note in done.notes)
+    done = tare.convert(source, tmp_path / "x.parquet")
+    assert {(one["path"], one["verdict"]) for one in done.changes} == {("u.x", "null"), ("u.y", "null")}
+
+
+@pytest.mark.parametrize(
+    ("schema", "values"),
+    [("long", [1, 2]), ({"type": "array", "items": "int"}, [[1], []]), ({"type": "map", "values": "int"}, [{"a": 1}, {"b": 2}])],
+)  # fmt: skip
+def test_values_that_are_no_records_are_a_list(schema: Any, values: list[Any], tmp_path: Path) -> None:
+    """And a map no row: its keys are no columns."""
+    fastavro = need_module("fastavro")
+    file = BytesIO()
+    fastavro.writer(file, fastavro.parse_schema(schema), values)
+    (tmp_path / "x.avro").write_bytes(file.getvalue())
+    done = tare.convert(tmp_path / "x.avro", tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text()) == values
+    assert "its values are no records: read as a list" in done.notes

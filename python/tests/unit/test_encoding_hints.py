@@ -204,3 +204,13 @@ def test_any_text_may_name_a_column(tmp_path, first):
     path.write_text("<!DOCTYPE html>\n<html>\n<body>\n</body>\n</html>\n")
     with pytest.raises(Unsupported, match="HTML page"):
         open_dataset(path)
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.ndjson", "x.yaml"])
+@pytest.mark.parametrize("text", ['{"a": "e"}\n{"b": 1}\n', '{"a": "\u00e9\u4e2d"}\n'])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_documents_of_two_bytes_a_character_are_told(name, text, encoding, tmp_path):
+    """Without a byte order mark much of them is valid UTF-8, with a NUL behind each character."""
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    with pytest.raises(Malformed, match=f"half of its bytes are NUL.*--encoding {encoding}"):
+        tare.read(tmp_path / name, format=name[2:])

@@ -31,6 +31,22 @@ COLUMNS: dict[str, tuple[Any, list[Any]]] = {
     ),
     "lengths": (pa.array([1, None, -1], pa.duration("ms")), [1, None, -1]),
     "nothing": (pa.nulls(3), [None] * 3),
+    "small decimals": (
+        pa.array([Decimal("1.10"), None, Decimal("-0.05")], pa.decimal32(5, 2)),
+        [Decimal("1.10"), None, Decimal("-0.05")],
+    ),
+    "decimals of 64 bits": (
+        pa.array([Decimal("1.10"), None, Decimal(0)], pa.decimal64(15, 2)),
+        [Decimal("1.10"), None, Decimal("0.00")],
+    ),
+    "hundreds": (
+        pa.array([Decimal(1200), None, Decimal(-100)], pa.decimal128(10, -2)),
+        [Decimal(1200), None, Decimal(-100)],
+    ),
+    "hundreds within": (
+        pa.array([[Decimal(1200)], None, []], pa.list_(pa.decimal128(10, -2))),
+        [[Decimal(1200)], None, []],
+    ),
     "runs": (pa.RunEndEncodedArray.from_arrays([2, 3], ["a", None]), ["a", "a", None]),
     "runs of categories": (
         pa.RunEndEncodedArray.from_arrays([2, 3], pa.array(["a", None]).dictionary_encode()),

@@ -70,3 +70,20 @@ def test_what_is_cut_is_not_told_of(format: str) -> None:
     data = TWICE[format][1]
     for end in range(len(data)):
         assert repeats.told_of(format, data[:end]) in ("", TWICE[format][2])
+
+
+def test_looking_for_a_name_takes_time_by_the_number_of_names() -> None:
+    """A name that stands twice at the end of many is compared with few of them: with each it would take hours."""
+
+    class Counting(str):
+        compared = 0
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Counting.compared += 1
+            return str.__eq__(self, other)
+
+    names = [Counting(f"k{at}") for at in range(20_000)]
+    assert repeats.first_repeated([*names, Counting("k19999")]) == "k19999"
+    assert Counting.compared < 1_000

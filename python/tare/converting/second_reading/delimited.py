@@ -18,6 +18,7 @@ from tare.converting.second_reading.outcome import (
     numbered,
     sampled,
 )
+from tare.converting.second_reading.time_units import in_unit_of
 from tare.datasets import csvs, encodings
 from tare.datasets.source import printable
 from tare.fidelity.comparison import show
@@ -174,7 +175,8 @@ def _first_wrong(cells: Any, texts: list[str | None], decimal: str) -> int | Non
     kind = cells.type
     if (pa.types.is_timestamp(kind) or pa.types.is_time64(kind)) and kind.unit == "ns":
         kind = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.time64("us")
-        cells = cells.cast(kind, safe=False)
+        parts = [in_unit_of(part, kind) for part in getattr(cells, "chunks", [cells])]
+        cells = pa.chunked_array(parts, kind)
     meaning = _meaning(kind, decimal)
     if meaning is None:
         return None

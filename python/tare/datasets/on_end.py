@@ -1,0 +1,85 @@
+"""Binary values one behind the other in one file, read as a list: MessagePack streams, and sequences of CBOR (RFC 8742)."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from tare.datasets.source import Source
+from tare.errors import Malformed
+
+__all__ = ["cbor", "msgpack_values"]
+
+_SELF_DESCRIBED = re.compile(rb"(?:\xd9\xd9\xf7)*")  # RFC 8949, section 3.4.6: it stands for what follows
+_MARK_BYTES = 16
+
+
+def msgpack_values(source: Source, data: bytes) -> list[Any] | None:
+    """Returns the values of a MessagePack file that is several objects or arrays; None if it is not.
+
+    Args:
+        source: The file; it gets a note.
+        data: Its bytes.
+    """
+    try:
+        import msgpack
+    except ImportError:
+        return None
+    unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, timestamp=0, max_buffer_size=len(data) + 1)
+    try:
+        unpacker.feed(data)
+        values = list(unpacker)
+    except (ValueError, msgpack.exceptions.UnpackException, TypeError, RecursionError):
+        return None
+    # A value that is cut is not given; a file of small integers is most likely something else.
+    if unpacker.tell() != len(data) or len(values) < 2 or not _are_containers(values):
+        return None
+    source.notes.append(f"{len(values):,} MessagePack values on end, read as a list")
+    return values
+
+
+def cbor(source: Source, data: bytes, decode: Callable[[bytes], Any]) -> Any:
+    """Returns the value of a CBOR file, or the objects and arrays of a sequence as a list.
+
+    The reader does not notice bytes behind a value. So it reads on, up to a mark that is put behind the last.
+
+    Args:
+        source: The file; it gets a note.
+        data: Its bytes.
+        decode: Reads one value, with errors of Tare.
+
+    Raises:
+        Malformed: Bytes stand behind the value that are neither objects nor arrays.
+        TareError: As `decode`.
+    """
+    import cbor2
+
+    found = _SELF_DESCRIBED.match(data)
+    assert found is not None
+    plain, mark = data[found.end() :], secrets.token_bytes(_MARK_BYTES)
+    decoder = cbor2.CBORDecoder(BytesIO(plain + cbor2.dumps(mark)))
+    values: list[Any] = []
+    try:
+        while (value := decoder.decode()) != mark:
+            values.append(value)
+    except Exception:  # of the reader, which has several
+        decode(plain)  # names what is wrong with the first value
+        raise Malformed("behind its first value stand bytes that are no CBOR", format="cbor") from None
+    if not values:
+        return decode(plain)
+    if len(values) == 1:
+        return values[0]
+    if not _are_containers(values):
+        raise Malformed(
+            f"{len(values):,} values stand one behind the other, not all of them objects or arrays",
+            format="cbor",
+        )
+    source.notes.append(f"{len(values):,} CBOR values on end, read as a list")
+    return values
+
+
+def _are_containers(values: list[Any]) -> bool:
+    return all(isinstance(value, dict | list) for value in values)

@@ -1,0 +1,93 @@
+"""Types that few files have, converted: what is written is read by other libraries, and what is refused is named."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc
+
+import tare
+from tare.errors import Limit, Unsupported
+
+ONE = uuid.UUID(int=2**100 + 7)
+EXTENSIONS: dict[str, tuple[Any, list[str]]] = {
+    "uuid": (pa.array([ONE.bytes, None], pa.uuid()), [str(ONE), ""]),
+    "json": (pa.ExtensionArray.from_storage(pa.json_(), pa.array(['{"a": [1, "x"]}', None])), ['{"a": [1, "x"]}', ""]),
+    "truths of a byte": (pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, None], pa.int8())), ["true", ""]),
+    "opaque": (pa.ExtensionArray.from_storage(pa.opaque(pa.int8(), "x", "y"), pa.array([7, None], pa.int8())), ["7", ""]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_types_that_extend_another_go_into_csv(name: str, tmp_path: Path) -> None:
+    column, wanted = EXTENSIONS[name]
+    table = pa.table({"id": [1, 2], "c": column})
+    done = tare.convert(table, tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        assert [row["c"] for row in csv.DictReader(file)] == wanted
+    assert done.verified
+    assert [change["verdict"] for change in done.changes if change["path"] == "c"] == ["type"]
+
+
+def test_moments_of_orc_beyond_nanoseconds_are_no_damage(tmp_path: Path) -> None:
+    """Spark writes 9999-12-31; Arrow's reader has nanoseconds alone."""
+    source = tmp_path / "x.orc"
+    moments = pa.array([dt.datetime(9999, 12, 31), dt.datetime(2024, 1, 1)], pa.timestamp("us"))
+    orc.write_table(pa.table({"t": moments, "v": [1, 2]}), source)
+    with pytest.raises(Unsupported, match=r"beyond the years 1677 to 2262.*--columns"):
+        tare.convert(source, tmp_path / "x.csv")
+    tare.convert(source, tmp_path / "x.csv", columns=["v"])
+    assert (tmp_path / "x.csv").read_text().split() == ['"v"', "1", "2"]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_zone_that_is_not_known_is_named(nested: bool, tmp_path: Path) -> None:
+    moments: Any = pa.array([0, None], pa.timestamp("s", "Mars/Base"))
+    if nested:
+        moments = pa.StructArray.from_arrays([moments], ["t"])
+    with pytest.raises(Unsupported, match="time zone 'Mars/Base' is not one that is known here"):
+        tare.convert(pa.table({"c": moments}), tmp_path / "x.ndjson")
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_nanoseconds_before_1970_are_no_difference(zone: str | None, tmp_path: Path) -> None:
+    """Python's csv is compared in microseconds: rounded down, as its texts are."""
+    table = pa.table({"v": [1, 2, 3], "t": pa.array([-1, 1_999, None], pa.timestamp("ns", zone))})
+    done = tare.convert(table, tmp_path / "x.csv")
+    assert done.second["result"]["reader"] == "Python's csv"
+    assert not [note for note in done.notes if "Python's csv" in note]
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_two_columns_of_one_name_are_no_record(verify: bool, tmp_path: Path) -> None:
+    """Rows of dicts would have the last column twice."""
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(Unsupported, match="two columns are named 'a'"):
+        tare.convert(table, tmp_path / "x.avro", verify=verify)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_names_that_avro_does_not_allow_are_told(verify: bool, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,a.b,unit price\n1,2,3\n")
+    done = tare.convert(tmp_path / "x.csv", tmp_path / "x.avro", verify=verify)
+    (note,) = [note for note in done.notes if "Avro does not allow" in note]
+    assert note.endswith("'a.b', 'unit price'")
+    (tmp_path / "x.csv").write_text("id,a_b,Unit2\n1,2,3\n")
+    done = tare.convert(tmp_path / "x.csv", tmp_path / "x.avro", verify=verify)
+    assert not [note for note in done.notes if "Avro does not allow" in note]
+
+
+def test_what_is_nested_too_deeply_to_be_written_names_the_file(tmp_path: Path) -> None:
+    """R's lists are read to any depth; JSON is not written so."""
+    (tmp_path / "x.R").write_text("list(" * 2500 + "1" + ")" * 2500)
+    with pytest.raises(
+        Limit, match=r"^x\.R: .*nested too deeply.*Nothing was written\. Choose another --codec"
+    ):
+        tare.convert(tmp_path / "x.R", tmp_path / "x.json", format="dput")
