@@ -27,16 +27,16 @@ from tare.converting.encoding import Encoded, advising, encode, usual_codec
 from tare.converting.naming import codec_for, compressor_of, of_files
 from tare.converting.rows import filled
 from tare.converting.second_reading import Request, SecondReading, read_again
+from tare.converting.second_reading.source import SourceReading
 from tare.converting.second_reading.verdict import judge
 from tare.converting.watching import watching
 from tare.dataset import Dataset, of_source, open_dataset
-from tare.datasets import yaml_notes
 from tare.datasets.csv_comments import loss_of
 from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.opening import Loaded
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
-from tare.errors import DecodeError, EncodeError, Unsupported, UsageError
+from tare.errors import DecodeError, EncodeError, TareError, Unsupported, UsageError
 from tare.r.losses import Losses, settle
 from tare.unchanged import Watch
 
@@ -244,7 +244,10 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         source.variable, source.tabular = variable, target.format.kinds == {"table"}
         source.keyed = objects.keeps_keys(usual_codec(target, codec, "table"))
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
-    with watching(source, left) as job.watch:
+    with (
+        watching(source, left) as job.watch,
+        SourceReading(source, job.watch, dst, verify=verify, allow_loss=allow_loss) as job.reading,
+    ):
         return _convert(src, source, job, format=format, allow_pickle=allow_pickle)
 
 
@@ -294,7 +297,7 @@ class _Job:
     on_progress: Callable[[int, int], None] | None
     source: str | None = None
     again: dict[str, Any] = field(default_factory=dict)
-    noted: list[str] = field(default_factory=list)
+    reading: SourceReading = field(init=False)
     watch: Watch = field(default_factory=lambda: Watch("", None, lambda: None))
 
 
@@ -325,11 +328,13 @@ def _convert(
         src if source is None else source, format=format, allow_pickle=allow_pickle, encoding=job.encoding,
         columns=job.columns, check_names=True, losses=losses,
     )  # fmt: skip
-    if source is not None and job.verify is not False:
-        _read_again(source, data, job)
-    job.watch.check()
-    settle(losses, [], strict=job.strict, what=printable(data.name))
-    return _whole(data, source, job, losses)
+    job.reading.begin(data.value, columns=job.columns, encoding=job.encoding, notes=data.notes)
+    try:
+        settle(losses, [], strict=job.strict, what=printable(data.name))
+        return _whole(data, source, job, losses)
+    except (TareError, OSError):
+        job.reading.end()  # what is wrong with the source comes first
+        raise
 
 
 def _of_lines(source: Source, job: _Job) -> Conversion | None:
@@ -340,25 +345,10 @@ def _of_lines(source: Source, job: _Job) -> Conversion | None:
         return None
     data = of_source(source, Loaded(found[0], "table", notes=source.notes))
     try:
-        if job.verify is not False:
-            _read_again(source, data, job)
-        job.watch.check()
+        job.reading.begin(data.value, columns=job.columns, encoding=None, notes=data.notes)
         return _whole(data, source, job, Losses(), counted=found[1])
     except (DecodeError, EncodeError, Unsupported):  # whatever is wrong is said of the documents
         return None
-
-
-def _read_again(source: Source, data: Dataset, job: _Job) -> None:
-    """Compare what was read with what another reader reads."""
-    asked = Request(source, data.value, job.columns, job.encoding, thorough=bool(job.verify))
-    if source.reader is None:
-        again = read_again(asked)
-    else:
-        again = SecondReading(why=f"{source.reader} was asked for")
-    job.again["source"] = again.as_dict()
-    job.noted = judge(again, source.format, source.name, allow_loss=job.allow_loss)
-    if any(note.startswith(yaml_notes.READ_BY) for note in data.notes):  # which says more of the same
-        job.noted = []
 
 
 def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:
@@ -386,6 +376,7 @@ def _opened(job: _Job) -> Iterator[BinaryIO]:
     try:
         with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite, source=job.source) as file:
             yield file
+            job.reading.end()
     except FileExistsError as error:  # another conversion was quicker
         raise _is_there(job.dst) from error
 
@@ -442,19 +433,20 @@ def _whole(
     verify = verify and not left_out  # it differs, as was asked for
     found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
-    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec), *job.noted]
+    notes = [*dict.fromkeys([*data.notes, *repeated]), *objects.notes_of(codec)]
+    further: list[str] = []
     if verify:
         changed, again = _verify(data, written.data, codec, job)
         found += changed
-        notes += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
+        further += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
         job.again["result"] = again.as_dict()
     elif data.kind == "table" and not left_out:
         found += changes.allowed(
             changes.type_losses(data.value.schema, codec), codec, allow_loss=job.allow_loss
         )
     if not verify:
-        notes += written.notes
-        notes.append(
+        further += written.notes
+        further.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
         )
     with _opened(job) as file, advise(codec):
@@ -462,7 +454,8 @@ def _whole(
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
         data.bytes_disk or 0, size, False, verify, False, found,
-        [loss.as_dict() for loss in losses], notes, job.again,
+        [loss.as_dict() for loss in losses], [*notes, *job.reading.notes, *further],
+        {**job.reading.found, **job.again},
     )  # fmt: skip
 
 
