@@ -7,7 +7,6 @@ import errno
 import functools
 import io
 import os
-import secrets
 import stat
 import tempfile
 import threading
@@ -228,7 +227,7 @@ class Replacement:
         folder, name = os.path.split(self.target)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         for _ in range(tempfile.TMP_MAX):
-            self.temporary = os.path.join(folder, f".{first_bytes(name, 64)}.{secrets.token_hex(8)}.part")
+            self.temporary = os.path.join(folder, f".{first_bytes(name, 64)}.{os.urandom(8).hex()}.part")
             self._removal = weakref.finalize(self, _remove, self.temporary, os.getpid())
             try:
                 return os.open(self.temporary, flags, 0o600)

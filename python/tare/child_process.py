@@ -2,9 +2,10 @@
 
 One process is started when it is first needed and serves one request after another, within limits of memory and
 processor time; one that does nothing at all is ended too. After a crash the next request starts another. It ends with its
-parent. A request is a line of JSON, and the bytes to read where they are no file; the answer is a line of JSON, then batches
-as an Arrow stream if it says so, then a line that says whether all went well. What comes out of it is looked at like a
-foreign file.
+parent. A request is a line of JSON, and the bytes to read where they are no file; the answer is a line of JSON. Batches stand
+in memory that both share, where the system has that: the line names the descriptors, and what is in them can be written no
+more before it is looked at. Else they follow as an Arrow stream, and a line that says whether all went well. What comes out of
+it is looked at like a foreign file.
 """
 
 from __future__ import annotations
@@ -17,20 +18,24 @@ import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 from tare import errors
 from tare.errors import Limit, Malformed, TareError, Unsupported
+from tare.formats.columnar import check_values
 
 if TYPE_CHECKING:
+    import subprocess
+
     import pyarrow as pa
 
     Buffer = bytes | bytearray | memoryview
+    # Neighbouring columns: their schema, and their rows in batches.
+    Run = tuple[pa.Schema, Iterable[pa.RecordBatch]]
 
 __all__ = ["ask", "main", "read_table"]
 
@@ -41,6 +46,8 @@ _TASKS = {
     "describe_orc": ("tare.inspecting.orcs", "facts"),
     "describe_parquet": ("tare.inspecting.parquets", "chunks"),
 }
+# Tasks that read columns on several threads.
+_THREADED = ("load_orc",)
 _START = "import json,sys; sys.path[:] = json.loads(sys.argv[1]); from tare.child_process import main; main()"
 _SPARE_BYTES = 4 << 30  # of addresses: libraries reserve more than they use
 _END_S = 1.0  # for which one whose output ended may take to end
@@ -81,7 +88,7 @@ def read_table(task: str, source: str | Buffer, **options: Any) -> tuple[pa.Tabl
     """
     with _borrowed() as child:
         table, said = child.read(task, source, options)
-    table.validate(full=True)  # the process read foreign bytes: its own are not to be trusted more
+    check_values(table)  # the process read foreign bytes: its own are not to be trusted more
     return table, said
 
 
@@ -93,6 +100,8 @@ class _Child:
             raise Unsupported(
                 "this format is read in a process of its own, and the Python program is not known"
             )
+        import subprocess  # which files of other formats do not need
+
         self.pid = os.getpid()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _START, json.dumps(sys.path)],
@@ -101,6 +110,7 @@ class _Child:
             stderr=subprocess.DEVNULL,
             bufsize=0,
         )
+        self._shares = hasattr(os, "memfd_create") and _may_list(f"/proc/{self._process.pid}/fd")
         self._patience = _Patience(self._process, 0)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -116,35 +126,52 @@ class _Child:
     def ask(self, task: str, source: str | Buffer, options: dict[str, Any]) -> Any:
         """Returns what a task says."""
         self._send(task, source, options)
-        return self._answer()
+        return self._answer()["said"]
 
     def read(self, task: str, source: str | Buffer, options: dict[str, Any]) -> tuple[pa.Table, Any]:
         """Returns a table, and what a task says."""
         import pyarrow as pa
         from pyarrow import ipc
 
-        self._send(task, source, options)
-        said = self._answer()
+        self._send(task, source, options, threads=pa.cpu_count() if self._shares else 0)
+        answer = self._answer()
+        said = answer["said"]
+        if "files" in answer:
+            return self._shared(answer["files"]), said
         try:
             with ipc.open_stream(cast(Any, self._answers)) as reader:
                 table = reader.read_all()
         except (pa.ArrowException, OSError):
-            if self._patience.why:
-                self._died()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_S)
+            if self._patience.why or self._ends_soon():
                 self._died()
             self.close()
             raise
         self._answer()
         return table, said
 
+    def _ends_soon(self, within_s: float = _END_S) -> bool:
+        from subprocess import TimeoutExpired
+
+        with contextlib.suppress(TimeoutExpired):
+            self._process.wait(within_s)
+            return True
+        return False
+
+    def _shared(self, numbers: list[Any]) -> pa.Table:
+        """Returns what stands in memory of the process; its descriptors are closed, and what they held is ours alone."""
+        try:
+            parts = [_sealed(f"/proc/{self._process.pid}/fd/{int(number)}") for number in numbers]
+            self._write(b"\n")
+        except BaseException:
+            self.close()  # it waits for this line
+            raise
+        return _side_by_side(parts)
+
     def close(self) -> None:
         """Ends the process."""
         self.forget()
         self._process.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it waits for a disk, and dies behind that
-            self._process.wait(_END_S)
+        self._ends_soon()  # unless it waits for a disk, and dies behind that
 
     def forget(self) -> None:
         """Closes its pipes on this side, and leaves it to the process that started it."""
@@ -153,8 +180,9 @@ class _Child:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _send(self, task: str, source: str | Buffer, options: dict[str, Any]) -> None:
-        request: dict[str, Any] = {"task": task, "options": options}
+    def _send(self, task: str, source: str | Buffer, options: dict[str, Any], *, threads: int = 0) -> None:
+        """Sends a request; with threads the answer may stand in shared memory."""
+        request: dict[str, Any] = {"task": task, "options": options, "threads": threads}
         request |= {"path": os.path.abspath(source)} if isinstance(source, str) else {"size": len(source)}
         size = _size_of(source)
         self._patience = _Patience(self._process, _MOST_WAITS * (_CPU_S + size // _BYTES_A_CPU_S))
@@ -189,17 +217,15 @@ class _Child:
         answer = json.loads(line)
         if "error" in answer:
             raise _error(answer)
-        return answer["said"]
+        return cast("dict[str, Any]", answer)
 
     def _died(self) -> NoReturn:
         if self._patience.why:
             self.close()
             raise Limit(self._patience.why)
-        try:
-            code = self._process.wait(_MOST_QUIET * _LOOK_S)
-        except subprocess.TimeoutExpired:
+        if not self._ends_soon(_MOST_QUIET * _LOOK_S):
             self._process.kill()
-            code = self._process.wait()
+        code = self._process.wait()
         self.close()
         if code < 0 and -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)):
             raise Limit("its reader took more time or memory than it may and was ended")
@@ -372,11 +398,16 @@ def main() -> None:
             request = json.loads(line)
             data = None if "path" in request else requests.read(request["size"])
             _limit(os.path.getsize(request["path"]) if data is None else len(data))
-            _serve(request, data, answers)
+            shared: list[int] = []
+            _serve(request, data, answers, shared)
             answers.flush()
+            if shared:
+                requests.readline()  # whoever asked has them too
+                _close(shared)
 
 
-def _serve(request: dict[str, Any], data: bytes | None, answers: BinaryIO) -> None:
+def _serve(request: dict[str, Any], data: bytes | None, answers: BinaryIO, shared: list[int]) -> None:
+    """Answers a request; fills in the descriptors that are closed when they were taken."""
     import pyarrow as pa
     from pyarrow import ipc
 
@@ -384,15 +415,23 @@ def _serve(request: dict[str, Any], data: bytes | None, answers: BinaryIO) -> No
         answers.write(json.dumps(answer).encode() + b"\n")
 
     module, name = _TASKS[request["task"]]
+    options, threads = request["options"], int(request["threads"])
+    if request["task"] in _THREADED:
+        options["threads"] = threads
     writer = None
     try:
         with pa.OSFile(request["path"], "rb") if data is None else pa.BufferReader(data) as file:
-            found = getattr(importlib.import_module(module), name)(file, **request["options"])
+            found = getattr(importlib.import_module(module), name)(file, **options)
             if not isinstance(found, tuple):
                 say(said=found)
                 return
-            said, schema, batches = found
+            said, runs = found
+            if threads:
+                _store(runs, threads, shared)
+                say(said=said, files=shared)
+                return
             say(said=said)
+            ((schema, batches),) = runs
             writer = ipc.new_stream(cast(Any, answers), schema)
             for batch in batches:
                 writer.write_batch(batch)
@@ -400,6 +439,7 @@ def _serve(request: dict[str, Any], data: bytes | None, answers: BinaryIO) -> No
         writer.close()
         say(said=None)
     except Exception as error:
+        _close(shared)
         if writer is not None:
             writer.close()
         kind = (
@@ -422,7 +462,84 @@ def _decode(file: Any, *, format: str, library: str, options: dict[str, Any]) ->
     found = formats.holding(format, library).library(library)
     assert found is not None
     table = found.decode(memoryview(file.read_buffer()), **options)
-    return None, table.schema, iter(table.to_batches())
+    return None, [(table.schema, table.to_batches())]
+
+
+def _store(runs: list[Run], threads: int, shared: list[int]) -> None:
+    """Writes each run as an Arrow stream into memory of its own; fills in the descriptors."""
+    shared += [os.memfd_create("tare", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) for _ in runs]
+    if len(runs) == 1 or threads == 1:
+        for run, number in zip(runs, shared, strict=True):
+            _write(run, number)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(_write, runs, shared):
+            pass
+
+
+def _write(run: Run, number: int) -> None:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    schema, batches = run
+    with pa.OSFile(f"/proc/self/fd/{number}", "wb") as file, ipc.new_stream(file, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _close(numbers: list[int]) -> None:
+    while numbers:
+        os.close(numbers.pop())
+
+
+def _may_list(folder: str) -> bool:
+    try:
+        os.listdir(folder)
+    except OSError:
+        return False
+    return True
+
+
+def _sealed(path: str) -> pa.Table:
+    """Returns the Arrow stream in memory that the process at the other end can change no more.
+
+    Args:
+        path: Of its descriptor.
+
+    Raises:
+        Malformed: It is no such memory.
+        pyarrow.ArrowException, OSError: It holds no Arrow stream.
+    """
+    import fcntl
+
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    with open(path, "r+b", buffering=0) as file:
+        try:
+            fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
+        except OSError as error:
+            raise Malformed(f"its reader gave no memory that can be sealed: {error}") from error
+        with (
+            pa.memory_map(f"/proc/self/fd/{file.fileno()}", "r") as mapped,
+            ipc.open_stream(mapped) as reader,
+        ):
+            return reader.read_all()
+
+
+def _side_by_side(parts: list[pa.Table]) -> pa.Table:
+    """Returns the columns of several tables of the same rows as one."""
+    import pyarrow as pa
+
+    if len(parts) == 1:
+        return parts[0]
+    if len({part.num_rows for part in parts}) != 1:
+        raise Malformed("its reader gave columns of different lengths")
+    fields = [field for part in parts for field in part.schema]
+    columns = [column for part in parts for column in part.columns]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, cast(Any, parts[0].schema.metadata)))
 
 
 def _forbid_core_files() -> None:

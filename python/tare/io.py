@@ -21,23 +21,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, codec_part
-from tare.converting import batches, changes, dictionaries, exact_texts, line_tables, objects
+from tare.converting import batches, changes, dictionaries, line_tables, objects
 from tare.converting.counting import changes_of
 from tare.converting.encoding import Encoded, advising, encode, usual_codec
 from tare.converting.naming import codec_for, compressor_of, of_files
-from tare.converting.rows import filled
+from tare.converting.reading_back import read_back
 from tare.converting.second_reading import Request, SecondReading, read_again
+from tare.converting.second_reading.source import SourceReading
 from tare.converting.second_reading.verdict import judge
 from tare.converting.targets import already_there, refuse_target
 from tare.converting.watching import watching
 from tare.dataset import Dataset, of_source, open_dataset
-from tare.datasets import yaml_notes
 from tare.datasets.csv_comments import loss_of
 from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.opening import Loaded
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
-from tare.errors import DecodeError, EncodeError, Unsupported
+from tare.errors import DecodeError, EncodeError, TareError, Unsupported
 from tare.r.losses import Losses, settle
 from tare.unchanged import Watch
 
@@ -242,7 +242,10 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         source.tabular = target.format.kinds == {"table"}
         source.keyed = objects.keeps_keys(usual_codec(target, codec, "table"))
     left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
-    with watching(source, left) as job.watch:
+    with (
+        watching(source, left) as job.watch,
+        SourceReading(source, job.watch, dst, verify=verify, allow_loss=allow_loss) as job.reading,
+    ):
         return _convert(src, source, job, format=format, allow_pickle=allow_pickle)
 
 
@@ -292,7 +295,7 @@ class _Job:
     on_progress: Callable[[int, int], None] | None
     source: str | None = None
     again: dict[str, Any] = field(default_factory=dict)
-    noted: list[str] = field(default_factory=list)
+    reading: SourceReading = field(init=False)
     watch: Watch = field(default_factory=lambda: Watch("", None, lambda: None))
 
 
@@ -323,11 +326,13 @@ def _convert(
         src if source is None else source, format=format, allow_pickle=allow_pickle, encoding=job.encoding,
         columns=job.columns, check_names=True, losses=losses,
     )  # fmt: skip
-    if source is not None and job.verify is not False:
-        _read_again(source, data, job)
-    job.watch.check()
-    settle(losses, [], strict=job.strict, what=printable(data.name))
-    return _whole(data, source, job, losses)
+    job.reading.begin(data.value, columns=job.columns, encoding=job.encoding, notes=data.notes)
+    try:
+        settle(losses, [], strict=job.strict, what=printable(data.name))
+        return _whole(data, source, job, losses)
+    except (TareError, OSError):
+        job.reading.end()  # what is wrong with the source comes first
+        raise
 
 
 def _of_lines(source: Source, job: _Job) -> Conversion | None:
@@ -338,27 +343,12 @@ def _of_lines(source: Source, job: _Job) -> Conversion | None:
         return None
     data = of_source(source, Loaded(found[0], "table", notes=source.notes))
     try:
-        if job.verify is not False:
-            _read_again(source, data, job)
-        job.watch.check()
+        job.reading.begin(data.value, columns=job.columns, encoding=None, notes=data.notes)
         return _whole(data, source, job, Losses(), counted=found[1])
     except (DecodeError, EncodeError, Unsupported) as error:
         if "would change" not in str(error):  # documents have more bytes, which might not be compared
             return None  # whatever is wrong is said of the documents
         raise
-
-
-def _read_again(source: Source, data: Dataset, job: _Job) -> None:
-    """Compare what was read with what another reader reads."""
-    asked = Request(source, data.value, job.columns, job.encoding, thorough=bool(job.verify))
-    if source.reader is None:
-        again = read_again(asked)
-    else:
-        again = SecondReading(why=f"{source.reader} was asked for")
-    job.again["source"] = again.as_dict()
-    job.noted = judge(again, source.format, source.name, allow_loss=job.allow_loss)
-    if any(note.startswith(yaml_notes.READ_BY) for note in data.notes):  # which says more of the same
-        job.noted = []
 
 
 def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:
@@ -386,6 +376,7 @@ def _opened(job: _Job) -> Iterator[BinaryIO]:
     try:
         with atomic.replacing(job.dst, sync=job.sync, exclusive=not job.overwrite, source=job.source) as file:
             yield file
+            job.reading.end()
     except FileExistsError as error:  # another conversion was quicker
         raise already_there(job.dst) from error
 
@@ -443,20 +434,20 @@ def _whole(
         *objects.notes_of(codec),
         *written.told,
         *written.said(),
-        *job.noted,
     ]
+    further: list[str] = []
     if verify:
         changed, again = _verify(data, written.data, codec, job)
         found += changed
-        notes += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
+        further += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
         job.again["result"] = again.as_dict()
     elif data.kind == "table" and not left_out:
         found += changes.allowed(
             changes.type_losses(data.value.schema, codec), codec, allow_loss=job.allow_loss
         )
     if not verify:
-        notes += written.notes
-        notes.append(
+        further += written.notes
+        further.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
         )
     with _opened(job) as file, advise(codec):
@@ -464,7 +455,8 @@ def _whole(
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
         data.bytes_disk or 0, size, False, verify, False, found,
-        [loss.as_dict() for loss in losses], notes, job.again,
+        [loss.as_dict() for loss in losses], [*notes, *job.reading.notes, *further],
+        {**job.reading.found, **job.again},
     )  # fmt: skip
 
 
@@ -480,47 +472,11 @@ def _verify(
         none = SecondReading(why="there is nothing to read")
         return (changes.table_changes(data.value, []) if data.kind == "table" else []), none
     result = find(encoded, format=codec.format_id, name="the result")
-    back, found = _read_back(data, result, codec)
+    back, found = read_back(data, result, codec)
     found = [*changes.non_finite_losses(codec, back, data.kind), *found]
     changes.allowed(found, codec, allow_loss=job.allow_loss)
     again = read_again(Request(result, back, thorough=bool(job.verify)))
     return found, again
-
-
-def _read_back(data: Dataset, result: Source, codec: Codec) -> tuple[Any, list[dict[str, Any]]]:
-    """What a reader gives of a result, and how it differs from what was written."""
-    back: Any = None
-    table = data.kind == "table"
-    if table and (back := line_tables.table_written(result, data.value.schema)) is not None:
-        return back, changes.table_changes(data.value, back)
-    if table and codec.format_id == "ndjson" and data.value.num_columns:
-        back = batches.lists_of(result, data.value.column_names)
-        return back, changes.columns_changes(data.value, back)
-    try:  # our own bytes: nothing foreign is run when a pickle is read back
-        back = open_dataset(result, allow_pickle=True).value
-    except (DecodeError, Unsupported) as error:
-        raise EncodeError(
-            f"{printable(data.name)}: {codec} writes it, but what it writes cannot be read back here to compare it: "
-            f"{str(error).partition(': ')[2].partition('. ')[0]}. Nothing was written. Say --no-verify to write it unread.",
-            format=codec.format_id,
-        ) from error
-    found = _changes(data, back, codec)
-    if codec.format_id == "csv":
-        found = exact_texts.judged(
-            found, data.value, back, result, lambda exact: _changes(data, exact, codec)
-        )
-    return back, found
-
-
-def _changes(data: Dataset, back: Any, codec: Codec) -> list[dict[str, Any]]:
-    if data.kind == "table":
-        return changes.table_changes(data.value, back)
-    value = data.value
-    columns = kinds.kind_of(back) == "table"  # records went into a table format
-    if columns:
-        back = kinds.convert(back, "records" if isinstance(value, list) else "columns")
-        value = filled(value, back)  # the names that a row lacks are told before
-    return changes.document_changes(value, back, columns=columns, in_utc=codec.format_id == "bson")
 
 
 def _same_bytes(source: Source, target: Codec, job: _Job) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from typing import Any
 
@@ -32,6 +31,8 @@ def give_back() -> None:
         arrow.default_memory_pool().release_unused()
     if not sys.platform.startswith("linux"):
         return
+    import ctypes  # which most commands do not need
+
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):

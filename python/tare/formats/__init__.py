@@ -173,6 +173,8 @@ def _load() -> tuple[Format, ...]:
 
 def _plugins() -> list[Format]:
     """Formats of other packages; one that cannot be loaded is named in a warning, not fatal."""
+    if not _may_have_plugins():
+        return []
     import warnings
     from importlib.metadata import entry_points
 
@@ -188,6 +190,45 @@ def _plugins() -> list[Format]:
         except Exception as error:
             warnings.warn(f"the format {point.name!r} of {point.value} is left out: {error}", stacklevel=2)
     return found
+
+
+def _may_have_plugins() -> bool:
+    """Whether an installed package may add formats: its entry points are looked at here, as loading what reads them takes 30 ms.
+
+    Where packages may lie elsewhere than in folders, or that is loaded already, it is asked.
+    """
+    import os
+    import sys
+
+    finders = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "PathFinder"]
+    if "importlib.metadata" in sys.modules or any(hasattr(one, "find_distributions") for one in finders):
+        return True
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except FileNotFoundError:
+            continue
+        except OSError:  # an archive
+            return True
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info", ".egg")) and _mentions(os.path.join(folder, name)):
+                return True
+    return False
+
+
+def _mentions(package: str) -> bool:
+    """Whether the entry points of a package name the group of ours; an archive may."""
+    import os
+
+    if package.endswith(".egg"):
+        return True
+    try:
+        with open(os.path.join(package, "entry_points.txt"), "rb") as file:
+            return _GROUP.encode() in file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def _merged(ours: Format, theirs: Format) -> Format:

@@ -12,6 +12,7 @@ from tare.formats.base import Buffer, Format, Option, Stream
 from tare.formats.columnar import (
     CHUNK_ROWS,
     batches,
+    check_values,
     join,
     levels,
     plain_name,
@@ -87,7 +88,7 @@ def _open_pyarrow(data: Buffer, **options: Any) -> pa.Table:
 
 def _check(data: Buffer) -> None:
     """Look at every offset and text: readers take them as they are, and their users would crash."""
-    _read_pyarrow(data, None).validate(full=True)
+    check_values(_read_pyarrow(data, None))
 
 
 def _own(data: Buffer) -> pa.Buffer:

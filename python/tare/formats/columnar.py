@@ -24,6 +24,7 @@ __all__ = [
     "INFER_ROWS",
     "batches",
     "batches_of_groups",
+    "check_values",
     "join",
     "levels",
     "need_columns",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 CHUNK_ROWS = 65_536  # rows of a part, where a table is written in parts
+_LEAST_BYTES = 4 << 20  # of a table that is looked at by several threads
 INFER_ROWS = Option(100, (), "Rows from which types are guessed; 0 = all, slower and safer.")
 
 
@@ -64,6 +66,33 @@ def join(parts: list[pa.Table]) -> pa.Table:
     if parts and not parts[0].num_columns:
         return rows_alone(sum(map(len, parts)), parts[0].schema.metadata)
     return pa.concat_tables(parts)
+
+
+def check_values(table: pa.Table) -> None:
+    """Looks at every offset and text of a table, on as many cores as Arrow uses.
+
+    Args:
+        table: A table of foreign bytes, whose users would crash if it were not valid.
+
+    Raises:
+        pyarrow.ArrowInvalid: It is not; the column is named.
+    """
+    import pyarrow as pa
+
+    # Counted without a look into it, which may not be safe yet.
+    if pa.cpu_count() < 2 or table.num_columns < 2 or table.get_total_buffer_size() < _LEAST_BYTES:
+        table.validate(full=True)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    table.validate()
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        try:
+            for _ in pool.map(lambda column: column.validate(full=True), table.columns):
+                pass
+        except pa.ArrowInvalid:
+            table.validate(full=True)  # which says in which column it is
+            raise
 
 
 def need_columns(table: Any) -> None:

@@ -104,8 +104,8 @@ def _ahead(
 ) -> Iterator[memoryview]:
     """Yields what calls return, in their order; some are begun before they are wanted."""
     begun: deque[Future[memoryview]] = deque()
-    for call in asked:
-        begun.append(pool.submit(*call))
+    for write, rows, how in asked:
+        begun.append(pool.submit(write, rows, how))
         if len(begun) >= most:
             yield begun.popleft().result()
     while begun:

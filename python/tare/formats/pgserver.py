@@ -10,13 +10,14 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import subprocess
 import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import subprocess
+
     import psycopg
 
 __all__ = ["connection", "missing", "programs"]
@@ -68,6 +69,8 @@ def _socket_folder() -> str:
     Raises:
         RuntimeError: It does not start; the text has the end of its log.
     """
+    import subprocess
+
     place = programs()
     if place is None:
         raise RuntimeError(f"no PostgreSQL server is installed. Install it with: {_INSTALL}")

@@ -8,8 +8,6 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-from tare.scale.place import shown, split_uri
-
 __all__ = ["ends"]
 
 
@@ -27,6 +25,11 @@ def ends(source: Any, target: Any, *, force: bool) -> Iterator[tuple[Any, Any]]:
         FileNotFoundError: The source is not there.
         OSError, MissingLibrary: As of the object store.
     """
+    if not _is_far(source) and not _is_far(target):
+        yield source, target
+        return
+    from tare.scale.place import split_uri
+
     with contextlib.ExitStack() as held:
         if _is_far(source):
             place, name = split_uri(source)
@@ -47,6 +50,8 @@ def ends(source: Any, target: Any, *, force: bool) -> Iterator[tuple[Any, Any]]:
 
 
 def _taken(target: str) -> FileExistsError:
+    from tare.scale.place import shown
+
     return FileExistsError(f"{shown(target)}: is there already. Say --force to replace it.")
 
 

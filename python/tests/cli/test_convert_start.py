@@ -46,6 +46,29 @@ def test_one_file_loads_nothing_of_many(folder: Path) -> None:
     assert not unwanted & modules
 
 
+def test_one_file_loads_nothing_that_its_conversion_does_not_need(folder: Path) -> None:
+    """Least of all what reads the metadata of every package that is installed."""
+    modules = loaded(folder, "a.csv", "b.arrow")
+    assert (folder / "b.arrow").exists()
+    unwanted = {"importlib.metadata", "tare.scale.place", "pandas", "polars", "rich", "fastavro"}
+    assert not unwanted & modules
+
+
+def test_a_format_of_a_package_is_found_by_its_entry_point(folder: Path) -> None:
+    package = folder / "site" / "planted-1.dist-info"
+    package.mkdir(parents=True)
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 1\n")
+    (package / "entry_points.txt").write_text("[tare.formats]\nplanted = planted:FORMAT\n")
+    (folder / "site" / "planted.py").write_text(
+        "from tare.formats.base import Format, Library\n"
+        "one = Library('planted', {'table': 'arrow'}, lambda obj: b'planted', lambda data: None)\n"
+        "FORMAT = Format('planted', 'Planted', ('.planted',), frozenset({'table'}), (one,))\n"
+    )
+    code = f"import sys; sys.path.insert(0, {str(folder / 'site')!r}); from tare import formats; print(formats.get('planted').title)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "Planted\n"
+
+
 def test_many_files_load_no_task_but_theirs(folder: Path) -> None:
     modules = loaded(folder, "a.csv", "out/", "--to", "parquet", "--executor", "inline")
     assert (folder / "out" / "a.parquet").exists()

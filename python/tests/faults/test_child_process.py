@@ -56,6 +56,74 @@ def test_orc_is_read_as_arrow_reads_it(tmp_path: Path) -> None:
     assert tare.read(tmp_path / "none.orc").schema.names == ["n", "t", "l"]
 
 
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = pa.cpu_count()
+    pa.set_cpu_count(2)
+    yield
+    pa.set_cpu_count(before)
+
+
+@pytest.mark.parametrize("memory", ["shared", "pipe"])
+@pytest.mark.usefixtures("two_threads")
+def test_columns_that_several_threads_read_are_as_arrow_reads_them(
+    memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And where no memory is shared one thread reads them."""
+    if memory == "pipe":
+        monkeypatch.setattr(child_process, "_may_list", lambda _: False)
+    columns = {f"c{at}": [at * n if n % 7 else None for n in range(20_000)] for at in range(13)}
+    more = {"t": [f"{n}" for n in range(20_000)], "s": [{"x": n, "l": [n]} for n in range(20_000)]}
+    path = tmp_path / "x.orc"
+    path.write_bytes(orc_bytes(pa.table({**columns, **more}), stripe_size=1024))
+    assert orc.ORCFile(path).nstripes > 3
+    wanted = orc.read_table(path)
+    wanted.validate(full=True)
+    for _ in range(2):
+        assert tare.read(path).equals(wanted)
+    names = ["s", "c3", "c9", "t"]
+    assert sorted(tare.read(path, columns=names).column_names) == sorted(names)
+    for name in names:
+        assert tare.read(path, columns=names)[name].equals(wanted[name])
+    (child,) = child_process._idle
+    assert not [one for one in os.listdir(f"/proc/{child._process.pid}/fd") if "memfd" in _target(child, one)]
+
+
+def _target(child: child_process._Child, number: str) -> str:
+    try:
+        return os.readlink(f"/proc/{child._process.pid}/fd/{number}")
+    except OSError:
+        return ""
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_columns_of_one_name_are_read_by_one_reader(tmp_path: Path) -> None:
+    path = tmp_path / "x.orc"
+    table = pa.table([[1, 2], ["a", "b"], [[3], []]], names=["a.b", "x", "x y"])
+    path.write_bytes(orc_bytes(table))
+    assert tare.read(path).equals(orc.read_table(path))
+
+
+@pytest.mark.parametrize("flags", ["os.MFD_CLOEXEC", "os.MFD_ALLOW_SEALING"])
+def test_memory_that_its_reader_could_change_is_not_taken(
+    flags: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was mapped to be written, or cannot be sealed: what is looked at could become something else."""
+    if not hasattr(os, "memfd_create"):
+        return
+    script = (
+        f"import mmap; n=os.memfd_create('x', {flags}); os.ftruncate(n, 4096); m=mmap.mmap(n, 4096); "
+        'out.write(json.dumps({"said": 1, "files": [n]}).encode() + b"\\n"); out.flush(); sys.stdin.read()'
+    )
+    with monkeypatch.context() as planted:
+        start = f"import json,sys; sys.path[:] = json.loads(sys.argv[1]); {STREAM}{script}"
+        planted.setattr(child_process, "_START", start)
+        with pytest.raises(Malformed, match="no memory that can be sealed"):
+            child_process.read_table("decode", b"", format="orc", library="pyarrow", options={})
+    assert child_process._idle == []
+    assert tare.decode(orc_bytes(), "orc").num_rows == 1000
+
+
 def test_a_part_of_orc_is_whole_stripes(tmp_path: Path) -> None:
     table = pa.table({"n": range(200_000)})
     (tmp_path / "x.orc").write_bytes(orc_bytes(table, stripe_size=1024, compression="uncompressed"))

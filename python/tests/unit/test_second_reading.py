@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import io
 import itertools
 import json
 import os
 import subprocess
 import sys
+import threading
 from decimal import Decimal
 
 import pyarrow as pa
@@ -26,7 +28,7 @@ from tare.converting.second_reading.agreement import first_difference
 from tare.converting.second_reading.outcome import windows
 from tare.dataset import Dataset
 from tare.datasets.source import find
-from tare.errors import TareError
+from tare.errors import DecodeError, EncodeError, TareError
 
 ROWS = 2_000
 TABLE = pa.table({
@@ -186,6 +188,46 @@ def test_what_one_wants_in_spite_of_it(tmp_path, monkeypatch):
     assert ["column n, row 1,501" in note for note in done.notes] == [True]
     monkeypatch.setattr("tare.io.read_again", None)
     assert tare.convert(path, tmp_path / "b.arrow", verify=False).second == {}
+
+
+def test_nothing_goes_into_a_file_object_before_two_readers_agree(tmp_path, monkeypatch):
+    """A file waits for its name; what was written into a file object is not taken back."""
+    need_module("duckdb")
+    path = written(tmp_path, "a.parquet")
+    was = tare_io.open_dataset
+
+    def wrong(x, **options):
+        right = was(x, **options)
+        return Dataset(changed(right.value), name=right.name, format=right.format)
+
+    monkeypatch.setattr(tare_io, "open_dataset", wrong)
+    out = io.BytesIO()
+    with pytest.raises(DecodeError, match="column n, row 1,501"):
+        tare.convert(path, out, codec="arrow")
+    assert out.getvalue() == b""
+
+
+def test_a_source_that_two_readers_read_differently_is_told_before_what_its_target_refuses(
+    tmp_path, monkeypatch
+):
+    need_module("duckdb")
+    path = written(tmp_path, "a.parquet")
+    was = tare_io.open_dataset
+
+    def wrong(x, **options):
+        right = was(x, **options)
+        return Dataset(changed(right.value), name=right.name, format=right.format)
+
+    def refuse(*_, **__):
+        raise EncodeError("refused")
+
+    monkeypatch.setattr(tare_io, "open_dataset", wrong)
+    monkeypatch.setattr(tare_io, "encode", refuse)
+    with pytest.raises(DecodeError, match="column n, row 1,501"):
+        tare.convert(path, tmp_path / "b.arrow")
+    assert os.listdir(tmp_path) == ["a.parquet"]
+    left = [one for one in threading.enumerate() if one.name == "second reading"]
+    assert left == []
 
 
 # --- no false alarms ------------------------------------------------------------------------

@@ -207,7 +207,7 @@ def _arrow_by_polars(request: Request, names: list[str] | None, blocks: _Blocks)
 
     given: Any = _path_or_bytes(request)
     if request.source.head.startswith(b"ARROW1"):
-        return _lazily(pl.scan_ipc(given, glob=False, hive_partitioning=False), names, blocks)
+        return _in_one_pass(pl.scan_ipc(given, glob=False, hive_partitioning=False), names, blocks)
     return _lazily(pl.read_ipc_stream(given).lazy(), names, blocks)
 
 
@@ -224,6 +224,21 @@ def _lazily(lazy: Any, names: list[str] | None, blocks: _Blocks) -> tuple[pa.Tab
     chosen = lazy if names is None else lazy.select(names)
     parts = [chosen.slice(start, end - start).collect() for start, end in blocks]
     return pl.concat(parts or [chosen.head(0).collect()], rechunk=False).to_arrow(), total
+
+
+def _in_one_pass(lazy: Any, names: list[str] | None, blocks: _Blocks) -> tuple[pa.Table, int]:
+    """As `_lazily`, where a row is read with all rows of its batch: each block would read them again."""
+    import polars as pl
+
+    total = int(lazy.select(pl.len()).collect().item())
+    chosen = lazy if names is None else lazy.select(names)
+    if not blocks or blocks == [(0, total)]:
+        return chosen.collect().to_arrow(), total
+    number = "number"
+    while number in chosen.collect_schema().names():
+        number += "_"
+    is_wanted = pl.any_horizontal(pl.col(number).is_between(start, end - 1) for start, end in blocks)
+    return chosen.with_row_index(number).filter(is_wanted).drop(number).collect().to_arrow(), total
 
 
 _PARQUET: dict[str, _Reader] = {"duckdb": _parquet_by_duckdb, "polars": _parquet_by_polars}
