@@ -42,7 +42,6 @@ DEFAULT = Option(
 NATIVE: Mapping[str, str] = {"document": "python", "table": "records"}
 
 # What `tare measure` tries by default of such a library: tables not at all, as rows, or both ways.
-_BASES: tuple[Any, ...] = (int, float, str, bytes)
 _Variants = Mapping[str, tuple[Mapping[str, object], ...]]
 DOCUMENTS_ONLY: _Variants = {"document": ({},), "table": ()}
 ROWS_AS_TEXT: _Variants = {"document": ({},), "table": ({"default": "text"},)}
