@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterator
 
@@ -100,9 +101,11 @@ def advice(data: bytes, wrong: int) -> str:
 def without_mark(head: bytes) -> str:
     r"""Returns the encoding of two bytes a character that a text without a byte order mark may be in; empty for none.
 
-    >>> without_mark("a,b".encode("utf-16-le")), without_mark("a,b".encode("utf-16-be")), without_mark(b"a\x00b")
+    >>> without_mark("a,b".encode("utf-16-le")), without_mark("a,b".encode("utf-16-be")), without_mark("a,b".encode("utf-16"))
     ('utf-16-le', 'utf-16-be', '')
     """
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ""
     pairs = len(head) // 2
     for name, zeros, others in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
         if (
