@@ -10,6 +10,7 @@ import pytest
 from tare.measure.analysis.series import series_of
 from tare.measure.analysis.statistics import (
     DRAWS,
+    WAKE_NS,
     Resampler,
     align,
     differs,
@@ -61,23 +62,32 @@ DISTURBED = columns(wall_ns=[1507_000_000], user_ns=[10_500_000], sys_ns=[5_000_
 
 
 def test_what_others_had_of_the_cpu_is_no_waiting_of_a_call_in_memory():
-    """No file and no other process was waited for; of a file's call nobody knows how long the disk took."""
-    assert sample_times(DISTURBED, in_memory=True).time_ns.tolist() == [15_500_000.0]
-    assert sample_times(DISTURBED, in_memory=True).marked
+    """Each of its 94 waits for a thread counts as what a thread takes that finds a CPU; of a file's call nobody knows that."""
+    assert sample_times(DISTURBED, crowded=True).time_ns.tolist() == [15_500_000.0 + 94 * WAKE_NS]
     assert sample_times(DISTURBED).time_ns.tolist() == [1507_000_000.0]
-    twice = columns(wall_ns=[20, 400], user_ns=[15, 15], nivcsw=[0, 9], nvcsw=[1, 9])
-    assert sample_times(twice, in_memory=True).time_ns.tolist() == [20.0, 20.0]  # one was not preempted
+    short = columns(wall_ns=[2_000_030], user_ns=[1_000_000], batch=[10], nvcsw=[1])
+    assert sample_times(short, crowded=True).time_ns.tolist() == [105_000.0]
+    brief = columns(wall_ns=[1_000_300], user_ns=[1_000_000], batch=[10], nvcsw=[1])
+    assert sample_times(brief, crowded=True).time_ns.tolist() == [100_030.0]
 
 
-@pytest.mark.parametrize(("medium", "ns"), [("memory", 15_500_000.0), ("file", 1507_000_000.0)])
-def test_a_series_in_memory_is_of_cpu_time_where_every_sample_was_preempted(medium, ns):
-    """The verdict is made of what the series say, and a codec that uses a thread was a hundred times too slow."""
+@pytest.mark.parametrize(
+    ("medium", "stalled", "preempted", "crowded"),
+    [
+        ("memory", 0.95, 0, True),
+        ("memory", 0.1, 1, True),
+        ("memory", 0.1, 0, False),
+        ("file", 0.95, 1, False),
+    ],
+)
+def test_a_series_in_memory_waits_for_no_cpu(medium, stalled, preempted, crowded):
+    """The verdict is made of what the series say: a codec that uses a thread was a hundred times too slow."""
     labels = {"codec": "arrow:pyarrow,compression=lz4", "medium": medium}
-    launch = {"n": 1, "samples": {"decode": DISTURBED | {"round": [1]}}}
-    case = {"key": "a", "labels": labels, "launches": [launch]}
+    samples = {"decode": DISTURBED | {"nivcsw": [preempted], "round": [1]}}
+    case = {"key": "a", "labels": labels, "launches": [{"n": 1, "psi_some": stalled, "samples": samples}]}
     values, more = series_of([case], [], least=True)["a", "decode"]
-    assert list(values.values()) == [{1: ns}]
-    assert more["contended"] is (medium == "memory")
+    assert list(values.values()) == [{1: 20_200_000.0 if crowded else 1507_000_000.0}]
+    assert more["contended"] is crowded
 
 
 def test_process_that_never_gave_up_its_cpu_was_not_blocked():

@@ -15,6 +15,8 @@ from tare.measure.analysis.statistics import median, sample_times
 __all__ = ["series_of"]
 
 CONTENDED = 1.1
+# Some task waited for a CPU for this share of the time.
+CROWDED = 0.5
 # A launch, and which of the groups that took turns in it, where memory could not hold all workers at once.
 Unit = tuple[int, int]
 Values = dict[Unit, dict[int, float]]
@@ -50,8 +52,7 @@ def _one_series(
 ) -> tuple[Values, dict[str, Any]]:
     joined = _joined([columns for _, columns in pieces])
     wall = op == SPAN or case["labels"].get("threads", "1") == "all"
-    in_memory = case["labels"].get("medium", "memory") == "memory"
-    times = sample_times(joined, wall=wall, in_memory=in_memory)
+    times = sample_times(joined, wall=wall, crowded=_is_crowded(case, joined))
     values: Values = defaultdict(dict)
     place = 0
     for unit, columns in pieces:
@@ -76,6 +77,14 @@ def _one_series(
         **(_first_call(case, op, joined, pieces) if least else {}),
     }
     return dict(values), more
+
+
+def _is_crowded(case: Mapping[str, Any], joined: Mapping[str, Any]) -> bool:
+    """Whether others used the CPU while a codec was called in memory: all of the time, or whenever it was sampled."""
+    if case["labels"].get("medium", "memory") != "memory":
+        return False
+    stalled = [launch.get("psi_some") or 0.0 for launch in case["launches"]]
+    return min(stalled) > CROWDED or bool(np.all(joined.get("nivcsw", 0)))
 
 
 def _first_call(

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 __all__ = [
     "DRAWS",
     "FIRM",
+    "WAKE_NS",
     "Resampler",
     "SampleTimes",
     "Summary",
@@ -59,6 +60,8 @@ LEAST = 5
 LUCKY = 10
 # No call is faster; a smaller figure is what subtracting left of nothing.
 _LEAST_NS = 0.1
+# A thread that is waited for is woken in less, where it finds a CPU.
+WAKE_NS = 50_000.0
 # Of few launches that differ much a draw may lie where no double holds its exponential: none is farther off than e to this.
 _FARTHEST = 100.0
 # Ratios within these bounds are no difference that anyone would feel.
@@ -142,7 +145,7 @@ class SampleTimes:
     marked: bool
 
 
-def sample_times(columns: Mapping[str, Any], *, wall: bool = False, in_memory: bool = False) -> SampleTimes:
+def sample_times(columns: Mapping[str, Any], *, wall: bool = False, crowded: bool = False) -> SampleTimes:
     """Time per call of each sample.
 
     A sample holds the total of a batch of calls. Its time is user + system +
@@ -156,8 +159,8 @@ def sample_times(columns: Mapping[str, Any], *, wall: bool = False, in_memory: b
             has them, ``user_ns, sys_ns, nivcsw, nvcsw``.
         wall: Take the wall clock (all threads, or two processes at once); samples
             without an involuntary switch are used when there are three or more.
-        in_memory: Whether the call waits for no file and no other process. Then it was not blocked where every sample
-            was preempted: what the wall clock has beyond its CPU time, others had.
+        crowded: Whether others used the CPU while calls were made that wait for no file and no other process. Then a
+            thread of the call's own is waited for until it gets a CPU: of each waiting `WAKE_NS` count at most.
 
     >>> times = sample_times({"batch": [2, 2], "wall_ns": [2200, 9000], "user_ns": [2000, 2000],
     ...                       "sys_ns": [0, 0], "nivcsw": [0, 3], "nvcsw": [1, 1]})
@@ -183,15 +186,14 @@ def sample_times(columns: Mapping[str, Any], *, wall: bool = False, in_memory: b
         return SampleTimes(chosen, cpu_ns, wall_ns, float("nan"), not enough)
     blocked = np.maximum(wall_ns - cpu_ns, 0.0)
     if "nvcsw" in columns:
-        blocked[np.asarray(columns["nvcsw"], dtype=np.float64) == 0] = 0.0
+        waits = np.asarray(columns["nvcsw"], dtype=np.float64)
+        blocked = np.minimum(blocked, WAKE_NS * waits / batch) if crowded else blocked
+        blocked[waits == 0] = 0.0
         clean |= blocked == 0.0
         enough = bool(clean.sum() >= 3)
     if not blocked.size:
         return SampleTimes(nothing, cpu_ns, wall_ns, float("nan"), True)
-    if enough:
-        typical = float(np.median(blocked[clean]))
-    else:
-        typical = 0.0 if in_memory and not clean.any() else float(blocked.min())
+    typical = float(np.median(blocked[clean])) if enough else float(blocked.min())
     own = np.where(clean, blocked, typical) if enough else np.full(batch.shape, typical)
     return SampleTimes(cpu_ns + own, cpu_ns, wall_ns, typical, not enough)
 
