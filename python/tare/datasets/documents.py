@@ -113,7 +113,7 @@ def load(
     if max_bytes is not None and large:
         limit = _limit(source, max_bytes, encoding, read)
     data, share = source.read(limit)
-    if encoding is None:
+    if encoding is None and recognise.encoding_of(data[:4]) is None:
         _refuse_two_bytes(source, data)
     data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
     if share < 1.0:

@@ -197,6 +197,8 @@ def as_utf8(head: bytes, encoding: str | None) -> bytes:
     if name in (None, "utf-8-sig") or looks_like(head) is not None:
         return head
     try:
+        if not getattr(codecs.lookup(name), "_is_text_encoding", True):  # such as rot13 and zip
+            return head
         return codecs.getincrementaldecoder(name)("strict").decode(head).encode()
     except (LookupError, ValueError, AttributeError):  # it is named where the text is read
         return head

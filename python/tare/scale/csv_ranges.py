@@ -37,7 +37,7 @@ def read_csv_range(
         Malformed: A row does not fit the header, or a value its type; its first byte is named.
         UsageError: The options are those of no CSV.
     """
-    schema = schema_from_text(str(options["schema"]))
+    schema = schema_from_text(str(options.get("schema", "")))
     first = max(start, int(options.get("header", 0)))
     delimiter, decimal = str(options["delimiter"]), str(options.get("decimal", "."))
     if len(delimiter) != 1 or len(decimal) != 1:

@@ -144,7 +144,7 @@ def read_range(
 
         return read_csv_range(path, start, end, options, name)
     if kind == "bytes":
-        return _lines(path, start, end, schema_from_text(str(options["schema"])), name, tell=tell)
+        return _lines(path, start, end, schema_from_text(str(options.get("schema", ""))), name, tell=tell)
     if kind == "row_groups":
         return plain_batches(*_row_groups(path, start, end))
     if kind == "batches":

@@ -214,3 +214,13 @@ def test_documents_of_two_bytes_a_character_are_told(name, text, encoding, tmp_p
     (tmp_path / name).write_bytes(text.encode(encoding))
     with pytest.raises(Malformed, match=f"half of its bytes are NUL.*--encoding {encoding}"):
         tare.read(tmp_path / name, format=name[2:])
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "zip", "bz2", "hex", "undefined", "nowhere", ""])
+@pytest.mark.parametrize("name", ["x.csv", "x.ndjson", "x.yaml"])
+def test_what_is_no_encoding_of_text_is_said_so(name, encoding, tmp_path):
+    """Python has codecs from bytes to bytes, and from text to text, under the same roof."""
+    (tmp_path / name).write_bytes(b"a,b\n1,2\n" if name == "x.csv" else b'{"a": 1}\n')
+    with pytest.raises((UsageError, Malformed)) as caught:
+        tare.convert(tmp_path / name, tmp_path / "y.json", encoding=encoding)
+    assert "encoding" in str(caught.value) or encoding in str(caught.value)

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from support.capabilities import ROOT
 
-from tare.errors import PlanError
+from tare.errors import Malformed, PlanError
 from tare.scale.plan import make_plan, read_plan
+from tare.scale.ranges import read_range
 from tare.scale.room import Room
 from tare.scale.unit import canonical, check_unit, unit_key
 
@@ -193,3 +194,9 @@ def test_memory_is_learned_upward() -> None:
     assert room.has_for(large, [large])
     assert not room.has_for(large, [large, small])
     assert Room(None).has_for(large, [large] * 1000)
+
+
+@pytest.mark.parametrize("options", [{}, {"delimiter": ","}, {"schema": "x"}])
+def test_a_part_of_a_text_without_a_schema_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(Malformed, match=r"options\.schema is no schema"):
+        read_range("a.csv", {"kind": "bytes", "start": 0, "end": 9}, options, "a.csv")
