@@ -52,7 +52,7 @@ def _polars() -> Callable[[str, str], object]:
             "ndjson": lambda path: pl.read_ndjson(path, infer_schema_length=None),
             "json": lambda path: pl.read_json(path, infer_schema_length=None),
             "parquet": pl.read_parquet,
-            "feather": lambda path: pl.read_ipc(path, memory_map=False),
+            "feather": pl.read_ipc,
             "avro": pl.read_avro,
         }
         return readers[ending](path)

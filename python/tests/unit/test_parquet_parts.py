@@ -171,9 +171,7 @@ def test_a_value_that_is_refused_in_the_midst_is_an_error_of_ours(tmp_path: Path
 
 
 def test_types_that_are_refused_are_refused_as_by_arrow() -> None:
-    table = pa.table(
-        {"n": np.arange(ROWS * 40), "x": pa.nulls(ROWS * 40, pa.month_day_nano_interval())}
-    )
+    table = pa.table({"n": np.arange(ROWS * 40), "x": pa.nulls(ROWS * 40, pa.month_day_nano_interval())})
     assert parquet_parts(table, compression="snappy", level=None) is None
 
 
