@@ -8,7 +8,7 @@
 //! smaller than `MessagePack` or BSON, every number and string exact.
 //! [`store`] keeps objects under keys by the hash of their content, in memory, folders and on servers.
 //! [`ndjson`] reads lines of JSON as Arrow columns whose types are known, and rounds nothing; [`row_text`] writes
-//! rows of Arrow arrays as JSON and CSV.
+//! rows of Arrow arrays as JSON and CSV; [`delimited`] tells what stands in the fields of a CSV.
 //! [`message`] sends whole values over any stream of bytes; [`Error`] is what every fallible function of the crate returns.
 //!
 //! # Example
@@ -39,6 +39,7 @@
 
 pub mod blit;
 pub mod compress;
+pub mod delimited;
 mod error;
 pub mod fst;
 pub mod message;

@@ -551,6 +551,52 @@ class RArrow:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
+def look_at_fields(
+    text: bytes, delimiter: int, words: list[bytes], *, quotes: bool = True, escapes: bool = False
+) -> list[tuple[bool, bool, list[tuple[int, int]]]]:
+    """Tells what stands in the fields of each column of a CSV whose first row names them.
+
+    Args:
+        text: The text; blank lines are no rows.
+        delimiter: The byte between fields.
+        words: What a field may be as a whole, without quotes; each is counted.
+        quotes: Whether a quote that begins a field encloses it.
+        escapes: Whether the byte behind a backslash is part of its field, whatever it is.
+
+    Returns:
+        Whether any field is written as no decimal number is (a leading zero, hexadecimal, a plus and seven to fifteen
+        digits), whether any is a zero with a minus, and which of the words stand in how many fields, the first one first.
+    """
+
+def read_columns(
+    text: bytes, delimiter: int, words: list[bytes], names: list[str]
+) -> tuple[NdjsonRows, list[bool], list[list[tuple[int, int]]]] | None:
+    """Reads a CSV whose first row names the columns, if there is no doubt what its fields are.
+
+    Columns are null, int64, double, bool, date32, timestamps in seconds or nanoseconds, with or without UTC, or text, as all
+    their fields are. A field that is empty, or one of the words, and not in quotes, is missing; blank lines are no rows.
+
+    Args:
+        text: The text.
+        delimiter: The byte between fields.
+        words: What a missing value may be written as, beside an empty field.
+        names: The names of the columns.
+
+    Returns:
+        The rows; which columns are text as numbers in them have leading zeros; and of each column which of the words stand
+        in how many fields, the first one first. None where a reader may take another view of any field.
+    """
+
+def whole_rows(text: bytes, delimiter: int) -> tuple[int, bool] | None:
+    """Tells where the last whole row of a text ends, 0 if none does, and whether a value before holds an end of line.
+
+    None if a quote stands where it neither opens nor closes a field, so that quotes do not tell.
+
+    Args:
+        text: The text, which begins at a row.
+        delimiter: The byte between fields.
+    """
+
 class NdjsonReader:
     """Reads blocks of whole lines of JSON, an object each, as rows of a table whose types are known.
 

@@ -30,6 +30,7 @@ mod collection_rollback;
 mod collection_sizes;
 #[path = "../common/mod.rs"]
 mod common;
+mod delimited;
 mod documents;
 mod dropped;
 mod edit;

@@ -8,6 +8,7 @@
 mod blit;
 mod buffers;
 mod compress;
+mod delimited;
 mod error;
 mod facts;
 mod lan;
@@ -32,6 +33,8 @@ mod _tare {
 
     #[pymodule_export]
     use super::compress::{choose, compress, compressors, decompress, effort, parse, sniff};
+    #[pymodule_export]
+    use super::delimited::{look_at_fields, read_columns, whole_rows};
     #[pymodule_export]
     use super::lan::PacketRelay;
     #[pymodule_export]

@@ -124,7 +124,7 @@ impl NdjsonFinder {
 
 /// Rows, to be taken by any library that knows Arrow's C data interface.
 #[pyclass(frozen, module = "tare._tare")]
-pub struct NdjsonRows(Field, ArrayRef);
+pub struct NdjsonRows(pub Field, pub ArrayRef);
 
 #[pymethods]
 impl NdjsonRows {

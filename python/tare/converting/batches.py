@@ -298,9 +298,8 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
     schema = pa.schema(list(found.types.items()))
     csvstream.note_rows(source, found)
     csvs.note(source, schema.empty_table(), [name for name in found.types if name in found.kept])
-    texts = [name for name, type in found.types.items() if type in (pa.string(), pa.null())]
-    csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
-    csv_surprises.note_surprises(source, source.head, schema, csvstream.Blocks(source).style)
+    csv_missing.note_words(source, found.words, schema)
+    csv_surprises.note_surprises(source, source.head, schema, found.blocks.style)
     if found.unsure:
         names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
         source.notes.append(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tare import _tare
 from tare.errors import Malformed
 from tare.formats.csv_rows import at_borders, first_row, unquoted_rows
 
@@ -25,6 +26,7 @@ __all__ = [
     "delimiters_of_row",
     "faults",
     "note_rows",
+    "rows_are_lines",
     "rows_within_quotes",
     "settled",
     "whole_rows",
@@ -67,7 +69,7 @@ def settled(source: Source, data: bytes, style: Dialect, *, final: bool = True) 
     Raises:
         Malformed: Rows would be part of one value.
     """
-    if not style.quoted:
+    if not style.quoted or rows_are_lines(data, style.delimiter):
         return style
     first = next(faults(data, style), None)
     if first is None or (first.kind == "open" and not final):
@@ -175,6 +177,20 @@ def faults(data: bytes, style: Dialect) -> Iterator[Fault]:
             return
 
 
+def rows_are_lines(data: bytes, delimiter: str) -> bool:
+    r"""Returns whether all quotes of a text enclose fields, and none of these the end of a line.
+
+    Args:
+        data: Text from its start to its end.
+        delimiter: What stands between fields.
+
+    >>> rows_are_lines(b'a,b\n"x, y",1\n', ","), rows_are_lines(b'a,b\n"x\ny",1\n', ","), rows_are_lines(b'a\n5" pipe\n', ",")
+    (True, False, False)
+    """
+    found = _tare.whole_rows(data, ord(delimiter))
+    return found is not None and not found[1] and data.count(b'"', found[0]) % 2 == 0
+
+
 def rows_within_quotes(data: bytes, delimiter: str, between: int) -> tuple[int, int] | None:
     r"""Returns where the first value begins that lies in several lines of which each has the fields of a row; and its end.
 
@@ -213,12 +229,10 @@ def whole_rows(data: bytes, delimiter: str) -> int:
     >>> whole_rows(b'a,b\n1,"x\ny', ",")
     4
     """
-    if b'"' not in data:
-        return data.rfind(b"\n") + 1
-    places = _Places(data, 0, len(data), delimiter)
-    if not places.enclose():
+    found = _tare.whole_rows(data, ord(delimiter))
+    if found is None:
         raise Undecided
-    return places.whole_rows()
+    return found[0]
 
 
 class _Places:

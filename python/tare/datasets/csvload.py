@@ -17,7 +17,6 @@ __all__ = ["load"]
 # Smaller texts are read at once: what that costs is less than a library's pages.
 STREAM_BYTES = 8 << 20
 _PROBE_BYTES = 1 << 20
-_GIVE_BACK_BLOCKS = 8
 FIRST, SPREAD = "first rows", "blocks of rows"
 _EXPANDS = 8  # what a compressor's bytes are taken to stand for
 
@@ -66,25 +65,20 @@ def load(
 def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> tuple[pa.Table, float, str]:
     import pyarrow as pa
 
-    found = csvstream.guess(source, columns=columns, limit=limit)
+    found = csvstream.guess(source, columns=columns, limit=limit, keep=True)
     give_back()
     if found.unsure:
         raise csv_quotes.Undecided
     blocks = csvstream.Blocks(source, limit)
-    parts = []
-    for table in csvstream.tables(source, blocks, found, columns=columns):
-        parts.append(table)
-        if len(parts) % _GIVE_BACK_BLOCKS == 0:
-            give_back()  # what was freed among the parts that stay
+    parts = list(csvstream.tables(source, blocks, found, columns=columns))
     if not parts:
         raise csv_quotes.Undecided
     csvstream.note_rows(source, found)
     csvs.note(source, parts[0], [name for name in found.types if name in found.kept])
     table = pa.concat_tables(parts)
-    texts = csv_missing.texts_with_nulls(table)
-    csv_missing.note_words(source, {name: found.words[name] for name in texts if name in found.words})
-    csv_surprises.note_surprises(source, source.head, table.schema, blocks.style)
-    return table, blocks.share, SPREAD if blocks.spread else FIRST
+    csv_missing.note_words(source, found.words, table.schema)
+    csv_surprises.note_surprises(source, source.head, table.schema, found.blocks.style)
+    return table, found.blocks.share, SPREAD if found.blocks.spread else FIRST
 
 
 def _at_once(
@@ -102,11 +96,11 @@ def _at_once(
                 advice="Raise the memory limit (max_bytes).",
             )
         share, data = share * whole / len(data), data[:whole]
-    table = csvs.parse(source, data, style, columns=columns)
-    texts = csv_missing.texts_with_nulls(table)
-    csv_missing.note_words(source, csv_missing.missing_words(source, data, style, table, texts))
-    csv_surprises.note_surprises(source, data, table.schema, style)
-    return table, share
+    found = csvs.guessed(source, data, style, columns=columns)
+    csvs.note_guessed(source, found)
+    csv_missing.note_words(source, found.fields.words, found.table.schema)
+    csv_surprises.note_surprises(source, data, found.table.schema, style)
+    return found.table, share
 
 
 def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:

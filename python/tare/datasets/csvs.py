@@ -10,10 +10,12 @@ double, as everywhere.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tare.datasets import csv_comments, csv_guesses, csv_headers, csv_misfits, csv_quotes, encodings
 from tare.datasets.csv_dialect import Dialect, dialect
+from tare.datasets.csv_fields import MISSING, Fields, fields_of, plain_columns
 from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import check_columns
@@ -22,27 +24,49 @@ from tare.formats.csv_rows import blank_start, ends_within_quotes, first_row, he
 from tare.frames import with_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
     import pyarrow as pa
 
 __all__ = [
     "KEPT",
     "MISSING",
+    "Guessed",
     "blank_error",
+    "guessed",
     "lacks_end",
     "last_row",
+    "names_of",
     "note",
+    "note_guessed",
     "options",
     "parse",
     "read",
     "settled",
     "text_of",
     "texts_of",
+    "with_types",
 ]
 
-MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 KEPT = "numbers with leading zeros, with a plus as phone numbers, in hexadecimal, or with more digits than fit a number are kept as text"
 _ONE_BLOCK_BYTES = 2 << 20
 _MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
+
+
+@dataclass(frozen=True)
+class Guessed:
+    """A text as a table whose types were guessed.
+
+    Args:
+        table: The table.
+        kept: Names of its columns that are text, or unsigned, as doubles would lose digits.
+        fields: What stands in its fields, which types do not tell.
+    """
+
+    table: pa.Table
+    kept: frozenset[str]
+    fields: Fields
 
 
 def text_of(source: Source, data: bytes, encoding: str | None, *, final: bool) -> bytes:
@@ -89,49 +113,135 @@ def parse(
     Raises:
         Malformed, Truncated: Rows of unequal length; row and offset are given.
     """
-    import pyarrow as pa
-
-    style = style or settled(source, data)
-    table, kept = read(source, data, style, columns=columns)
-    note(source, table, [name for name, array in kept.items() if pa.types.is_string(array.type)])
-    if not table.num_rows:
-        source.notes.append("it has a header and no rows")
-    return table
+    found = guessed(source, data, style or settled(source, data), columns=columns)
+    note_guessed(source, found)
+    return found.table
 
 
-def read(
+def guessed(
     source: Source,
     data: bytes,
     style: Dialect,
     *,
     columns: list[str] | None = None,
-    types: dict[str, Any] | None = None,
-) -> tuple[pa.Table, dict[str, Any]]:
-    """Make a table of UTF-8 text whose dialect is known; takes no notes.
+    names: list[str] | None = None,
+) -> Guessed:
+    """Make a table of UTF-8 text whose dialect is known and whose types are not; takes no notes.
 
-    Returns:
-        The table, and those of its columns that were taken back from a guess that loses digits.
+    Args:
+        source: Where it is from, for messages.
+        data: The text.
+        style: How fields stand in it.
+        columns: Names of the columns to read; all by default.
+        names: Those of all its columns, if they are known.
 
     Raises:
         Malformed, Truncated: As `parse`.
     """
     import pyarrow as pa
 
+    data = _ended(source, data, style)
+    names = names or names_of(data, style)
+    plain = _plain(data, style, names, columns)
+    if plain is not None:
+        table, fields = plain
+        return Guessed(table, fields.codes & frozenset(table.column_names), fields)
+    table = _read(source, data, style, {}, columns)
+    fields = fields_of(data, style, table.column_names if columns is None else names)
+    doubtful = csv_guesses.doubtful(table, fields.codes)
+    if not doubtful:
+        return Guessed(table, frozenset(), fields)
+    wanted = list(dict.fromkeys(table.column_names[place] for place in doubtful))
+    alone = len(set(table.column_names)) == table.num_columns  # else a name means the first that has it
+    types = dict.fromkeys(wanted, pa.string())
+    read = _read(source, data, style, types, wanted if alone else columns)
+    texts = {
+        place: read.column(read.column_names.index(table.column_names[place]) if alone else place)
+        for place in doubtful
+    }
+    kept = csv_guesses.taken_back(table, texts, fields.codes, style.decimal)
+    changed = {at: (pa.field(table.column_names[at], array.type), array) for at, array in kept.items()}
+    return Guessed(
+        with_columns(table, changed), frozenset(table.column_names[place] for place in kept), fields
+    )
+
+
+def read(
+    source: Source,
+    data: bytes,
+    style: Dialect,
+    types: dict[str, Any],
+    *,
+    columns: list[str] | None = None,
+    names: list[str] | None = None,
+) -> pa.Table:
+    """Make a table of UTF-8 text whose dialect and types are known; takes no notes.
+
+    Args:
+        source: Where it is from, for messages.
+        data: The text.
+        style: How fields stand in it.
+        types: Types of its columns, by their names.
+        columns: Names of the columns to read; all by default.
+        names: Those of all its columns, if the types are those that a guess is likely to give.
+
+    Raises:
+        Malformed, Truncated: As `parse`.
+    """
+    data = _ended(source, data, style)
+    plain = _plain(data, style, names, columns) if names else None
+    if plain is not None:
+        table, odd = with_types(plain[0], types, frozenset())
+        if not odd:
+            return table
+    return _read(source, data, style, types, columns)
+
+
+def _plain(
+    data: bytes, style: Dialect, names: list[str], columns: list[str] | None
+) -> tuple[pa.Table, Fields] | None:
+    """Returns what `plain_columns` does, of some columns or all."""
+    if columns is not None and not (len(set(columns)) == len(columns) and set(columns) <= set(names)):
+        return None
+    found = plain_columns(data, style, names)
+    return found if found is None or columns is None else (found[0].select(columns), found[1])
+
+
+def with_types(
+    table: pa.Table, types: Mapping[str, Any], zeros: AbstractSet[str]
+) -> tuple[pa.Table, list[str]]:
+    """Returns a table of a part of a text with the types of the whole, and the columns that have to be read again for these.
+
+    Args:
+        table: The table.
+        types: Types by the names of columns.
+        zeros: Columns with a zero that has a minus, which integers do not keep.
+    """
+    import pyarrow as pa
+
+    changed, odd = {}, []
+    for place, (field, column) in enumerate(zip(table.schema, table.columns, strict=True)):
+        wanted = types[field.name]
+        if field.type == wanted:
+            continue
+        is_double = field.type == pa.int64() and wanted == pa.float64() and field.name not in zeros
+        is_moment = field.type == pa.date32() and wanted == pa.timestamp("s")
+        if is_double or is_moment or pa.types.is_null(field.type):
+            changed[place] = (field.with_type(wanted), column.cast(wanted))
+        else:
+            odd.append(field.name)
+    return with_columns(table, changed), odd
+
+
+def _ended(source: Source, data: bytes, style: Dialect) -> bytes:
+    """Returns a text whose last row ends so that its last value is read as what it is."""
     if re.search(rb"\S", data) is None:
         raise blank_error(source)
     if (mark := csv_misfits.mark_of_dos(source, data, style)) is not None:
         raise mark
     if lacks_end(data, style) or (not data.endswith((b"\n", b"\r")) and _is_header(data, style)):
-        data += b"\n"
-    table = _read(source, data, style, types or {}, columns)
-    doubtful = [] if types else csv_guesses.doubtful(data, style, table)
-    kept = {}
-    if doubtful:
-        texts = _read(source, data, style, dict.fromkeys(doubtful, pa.string()), doubtful)
-        kept = csv_guesses.taken_back(table, texts, style.decimal)
-    places = {at: name for name in kept for at in table.schema.get_all_field_indices(name)}
-    changed = {at: (pa.field(name, kept[name].type), kept[name]) for at, name in places.items()}
-    return with_columns(table, changed), kept
+        return data + b"\n"
+    return data
 
 
 def texts_of(source: Source, data: bytes, style: Dialect, names: list[str]) -> pa.Table:
@@ -170,6 +280,16 @@ def _is_header(data: bytes, style: Dialect) -> bool:
     """Whether names are all there is, which without a line's end is no table for pyarrow."""
     names = len(header_of(data, (style.delimiter,))) == len(data)
     return names and not ends_within_quotes(data, style.delimiter)
+
+
+def note_guessed(source: Source, found: Guessed) -> None:
+    """Notes what a user may not expect of a text that was read at once."""
+    import pyarrow as pa
+
+    texts = [field.name for field in found.table.schema if field.type == pa.string()]
+    note(source, found.table, [name for name in dict.fromkeys(texts) if name in found.kept])
+    if not found.table.num_rows:
+        source.notes.append("it has a header and no rows")
 
 
 def note(source: Source, table: pa.Table, kept: list[str]) -> None:
@@ -244,11 +364,20 @@ def _read(
                 raise _fault(source, data, style, given, str(again)) from None
         raise _fault(source, data, style, given, str(error)) from None
     except KeyError:
-        known = csv.read_csv(
-            _file(data[: first_row(data)], style), parse_options=given["parse_options"]
-        ).column_names
-        check_columns(source, known, columns)
+        check_columns(source, names_of(data, style), columns)
         raise
+
+
+def names_of(data: bytes, style: Dialect) -> list[str]:
+    """Returns the names of all columns of a text; none if they cannot be told."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    given = options(style, {}, None, 0)["parse_options"]
+    try:
+        return csv.read_csv(_file(data[: first_row(data)], style), parse_options=given).column_names
+    except pa.ArrowInvalid:
+        return []
 
 
 def _fault(

@@ -1,29 +1,31 @@
-"""CSV in blocks of whole rows: types are found in a first pass, values read in a second.
+"""CSV in blocks of whole rows, side by side: types are found in a first pass, values read in a second.
 
-A guess of types keeps all parsed text until the last row has agreed; with types that
-are known each block is freed when it is read. So the text goes through twice, and what
-is held is the table and one block. Where blocks cannot tell what the whole text would
-(stray quotes, guesses that only all rows together settle), `Undecided` or `Guess.unsure`
-says so.
+Where the whole table is wanted, the rows of the first pass are kept, and read again only where a later
+block changes the type of a column. Else the text goes through twice, and what is held is a few blocks.
+Where blocks cannot tell what the whole text would (stray quotes, guesses that only all rows together
+settle), `Undecided` or `Guess.unsure` says so.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tare.datasets import csv_guesses, csv_missing, csv_quotes, csvs, encodings, recognise
+from tare.datasets import csv_quotes, csvs, encodings, recognise
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.csv_quotes import Undecided, delimiters_of_row, rows_within_quotes, whole_rows
+from tare.datasets.footprint import give_back
 from tare.datasets.source import Source
 from tare.formats.csv_rows import BOM, first_row, has_one_column
+from tare.frames import with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Blocks", "Guess", "guess", "note_rows", "tables"]
+__all__ = ["Blocks", "Guess", "guess", "in_order", "note_rows", "tables"]
 
 _LEAST_BLOCK_BYTES, _MOST_BLOCK_BYTES = 1 << 20, 16 << 20
 _LONGEST_ROW_BLOCKS = 16
@@ -32,7 +34,9 @@ _STRETCHES, _LEAST_STRETCH_BYTES, _NEARLY_ALL = 8, 1 << 20, 0.8
 # Where a stretch may begin is looked for in so many bytes, at so many ends of lines.
 _BEGIN_BYTES, _BEGINNINGS = 64 << 10, 32
 _MAX_EXACT = 1 << 53
-_SIGNED_ZERO = re.compile(rb"-0+(?![0-9A-Za-z.])")
+_GIVE_BACK_PARTS = 8
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 @dataclass
@@ -40,20 +44,28 @@ class Guess:
     """What the first pass found.
 
     Args:
+        blocks: The blocks, which are behind it.
         types: Type of each column, in the order of the file.
         unsure: Columns that stand as text because their blocks disagree and not for their digits; all
             rows together may be of another type.
         kept: Columns that are text because numbers would lose digits.
         words: A word that was read as missing, of each column that has one, whatever its type.
+        zeros: Columns with a zero that has a minus.
+        names: Names of all columns, once they are known.
         rows_in_value: Of the first quoted value whose lines look like rows: the number of the line it begins in, 0
             if that is not known, and how many ends of lines it holds.
+        parts: The rows of the blocks, if they are kept.
     """
 
+    blocks: Blocks
     types: dict[str, pa.DataType] = field(default_factory=dict)
     unsure: set[str] = field(default_factory=set)
     kept: set[str] = field(default_factory=set)
     words: dict[str, str] = field(default_factory=dict)
+    zeros: set[str] = field(default_factory=set)
+    names: list[str] | None = None
     rows_in_value: tuple[int, int] | None = None
+    parts: list[pa.Table] = field(default_factory=list)
 
 
 class Blocks:
@@ -175,13 +187,16 @@ def _beginning(data: bytes, delimiter: str) -> int:
     raise Undecided
 
 
-def guess(source: Source, *, columns: list[str] | None = None, limit: int | None = None) -> Guess:
+def guess(
+    source: Source, *, columns: list[str] | None = None, limit: int | None = None, keep: bool = False
+) -> Guess:
     """Find the types of all columns, as a read of the whole text would.
 
     Args:
         source: The file.
         columns: Names of the columns to read; all by default.
         limit: How many bytes of the text are looked at; all by default.
+        keep: Whether the rows are kept, so that `tables` reads again only what the types of the whole change.
 
     Raises:
         Undecided: Only the whole text tells.
@@ -190,47 +205,85 @@ def guess(source: Source, *, columns: list[str] | None = None, limit: int | None
     import pyarrow as pa
 
     blocks = Blocks(replace(source, notes=[]), limit)
+    found = Guess(blocks)
     seen: dict[str, _Column] = {}
-    found = Guess()
-    before, repeated = source.skipped.count(b"\n"), 0  # lines before the block, and of the header in it
-    for text in blocks:
-        style = _style(blocks, text)
-        table, kept = csvs.read(source, text, style, columns=columns)
-        ends = text.count(b"\n")
-        if ends > table.num_rows + 1 and found.rows_in_value is None:
-            found.rows_in_value = _rows_in_value(text, style, None if blocks.spread else before - repeated)
-        before += ends - repeated
-        repeated = text[: first_row(text)].count(b"\n")
-        if len(set(table.column_names)) < table.num_columns:
-            raise Undecided
-        signs = _SIGNED_ZERO.search(text) is not None
+    before = source.skipped.count(b"\n")  # lines before the block
+
+    def read(numbered: tuple[int, bytes]) -> _Part:
+        return _part(blocks, found, *numbered, columns=columns)
+
+    for part in in_order(enumerate(blocks), read):
+        table, fields = part.guessed.table, part.guessed.fields
+        if part.rows_in_value is not None and found.rows_in_value is None:
+            line, lines = part.rows_in_value
+            found.rows_in_value = (0 if blocks.spread else before + line, lines)
+        before += part.lines
+        found.names = part.names
         for name, column in zip(table.column_names, table.columns, strict=True):
-            seen.setdefault(name, _Column()).add(column, kept=name in kept, signs=signs)
-        holes = [name for name in table.column_names if table.column(name).null_count]
-        unexplained = [name for name in holes if name not in found.words]
-        found.words |= csv_missing.missing_words(source, text, style, table, unexplained)
+            one = seen.setdefault(name, _Column())
+            one.add(
+                column, kept=name in part.guessed.kept, codes=name in fields.codes, signs=name in fields.zeros
+            )
+        found.words = {**fields.words, **found.words}
+        found.zeros |= fields.zeros
+        if keep:
+            found.parts.append(table)
+            if len(found.parts) % _GIVE_BACK_PARTS == 0:
+                give_back()  # what was freed among the parts that stay
     for name, each in seen.items():
         found.types[name], sure = each.type()
         if not sure:
             found.unsure.add(name)
-        if not each.text and (each.zeros or each.digits) and pa.types.is_string(found.types[name]):
+        if not each.text and (each.codes or each.digits) and pa.types.is_string(found.types[name]):
             found.kept.add(name)
     return found
 
 
-def _rows_in_value(text: bytes, style: Dialect, lines: int | None) -> tuple[int, int] | None:
-    """The line in which a quoted value begins whose lines look like rows, and how many ends of lines it holds.
+@dataclass(frozen=True)
+class _Part:
+    """What a block was read as.
+
+    Args:
+        guessed: Its rows.
+        names: Names of all columns.
+        lines: How many ends of lines it has.
+        rows_in_value: Of the first quoted value whose lines look like rows: the line of the block it begins in, and how many ends of lines it holds.
+    """
+
+    guessed: csvs.Guessed
+    names: list[str]
+    lines: int
+    rows_in_value: tuple[int, int] | None
+
+
+def _part(blocks: Blocks, found: Guess, number: int, text: bytes, *, columns: list[str] | None) -> _Part:
+    """Reads a block."""
+    style = _style(blocks, text)
+    names = found.names or csvs.names_of(text, style)
+    guessed = csvs.guessed(blocks.source, text, style, columns=columns, names=names)
+    if len(set(guessed.table.column_names)) < guessed.table.num_columns:
+        raise Undecided
+    ends = text.count(b"\n")
+    repeated = text[: first_row(text)].count(b"\n") if number else 0  # lines of the header
+    value = None
+    if ends > guessed.table.num_rows + 1 and found.rows_in_value is None:
+        value = _rows_in_value(text, style)
+    if value is None:
+        return _Part(guessed, names, ends - repeated, None)
+    line = 1 + text.count(b"\n", 0, value[0]) - repeated
+    return _Part(guessed, names, ends - repeated, (line, text.count(b"\n", *value)))
+
+
+def _rows_in_value(text: bytes, style: Dialect) -> tuple[int, int] | None:
+    """Where the first quoted value begins whose lines look like rows, and its end.
 
     Raises:
         Undecided: Tabs separate fields, so that quotes may enclose nothing.
     """
     value = rows_within_quotes(text, style.delimiter, delimiters_of_row(text, style.delimiter))
-    if value is None:
-        return None
-    if style.delimiter == "\t":
+    if value is not None and style.delimiter == "\t":
         raise Undecided
-    line = 0 if lines is None else lines + 1 + text.count(b"\n", 0, value[0])
-    return line, text.count(b"\n", *value)
+    return value
 
 
 def note_rows(source: Source, found: Guess) -> None:
@@ -245,11 +298,75 @@ def tables(
 ) -> Iterator[pa.Table]:
     """The rows of each block, with the types that were found.
 
+    Rows that were kept are not read again, but for columns of another type than the whole has.
+
+    Args:
+        source: The file.
+        blocks: Its blocks, as they were when the types were found.
+        found: What was found.
+        columns: Names of the columns to read; all by default.
+
     Raises:
         Undecided, TareError: As `guess`.
     """
-    for text in blocks:
-        yield csvs.read(source, text, _style(blocks, text), columns=columns, types=found.types)[0]
+    kept = [csvs.with_types(part, found.types, found.zeros) for part in found.parts]
+    found.parts.clear()
+    if kept and not any(odd for _, odd in kept):
+        source.notes += found.blocks.source.notes
+        yield from (table for table, _ in kept)
+        return
+
+    def read(numbered: tuple[int, bytes]) -> pa.Table:
+        number, text = numbered
+        style = _style(blocks, text)
+        if not kept:
+            return csvs.read(source, text, style, found.types, columns=columns, names=found.names)
+        (table, odd), kept[number] = kept[number], (None, [])
+        if not odd:
+            return table
+        again = csvs.read(source, text, style, {name: found.types[name] for name in odd}, columns=odd)
+        places = {table.column_names.index(name): name for name in odd}
+        return with_columns(
+            table, {at: (again.schema.field(name), again.column(name)) for at, name in places.items()}
+        )
+
+    yield from in_order(enumerate(blocks), read)
+
+
+def in_order(items: Iterable[_In], act: Callable[[_In], _Out]) -> Iterator[_Out]:
+    """Yields what is made of each item, on as many threads as Arrow has; a few items ahead.
+
+    An error comes behind what was made of the items before it.
+
+    >>> list(in_order([3, 1, 2], lambda number: number * 2))
+    [6, 2, 4]
+    """
+    import pyarrow as pa
+
+    threads = pa.cpu_count()
+    if threads == 1:
+        yield from map(act, items)
+        return
+    given, fault = iter(items), None
+    waiting: deque[Future[_Out]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            while fault is None:
+                try:
+                    waiting.append(pool.submit(act, next(given)))
+                except StopIteration:
+                    break
+                except Exception as error:
+                    fault = error
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()
+    if fault is not None:
+        raise fault
 
 
 def _style(blocks: Blocks, text: bytes) -> Dialect:
@@ -262,18 +379,18 @@ class _Column:
     def __init__(self) -> None:
         self.types: set[Any] = set()
         self.text = False  # a block is text, whatever the others are
-        self.zeros = False  # kept as text for leading zeros, a plus, or in hexadecimal: so is the whole
+        self.codes = False  # kept as text for leading zeros, a plus, or in hexadecimal: so is the whole
         self.digits = False  # kept as text, or made unsigned, for digits that a double loses
         self.beyond = False  # holds integers beyond those that doubles count
         self.negative = False  # holds integers below zero
-        self.signs = False  # may hold zeros with a sign
+        self.signs = False  # holds zeros with a sign
 
-    def add(self, column: Any, *, kept: bool, signs: bool) -> None:
-        """Take a block's column; `signs` says that some column of the block may hold a zero with a sign, which no uint64 is."""
+    def add(self, column: Any, *, kept: bool, codes: bool, signs: bool) -> None:
+        """Take a block's column: whether it was kept as text or unsigned, has codes, and zeros with a sign, which no uint64 is."""
         import pyarrow as pa
 
-        if kept and pa.types.is_string(column.type) and csv_guesses.holds_codes(column):
-            self.zeros = True
+        if kept and codes:
+            self.codes = True
         elif kept:
             self.digits = True
         elif pa.types.is_string(column.type):
@@ -289,7 +406,7 @@ class _Column:
         """The type of all rows, and whether they can be of no other."""
         import pyarrow as pa
 
-        if self.text or self.zeros:
+        if self.text or self.codes:
             return pa.string(), True
         types = {type for type in self.types if not pa.types.is_null(type)}
         if len(types) < 2:

@@ -72,7 +72,7 @@ def _lengths(source: Source, data: bytes, style: Dialect, names: list[str]) -> l
     import pyarrow.compute as pc
 
     types: dict[str, Any] = dict.fromkeys(names, pa.string())
-    table, _ = csvs.read(source, data, style, types=types)
+    table = csvs.read(source, data, style, types)
     return [
         (name, pc.sum(pc.binary_length(table.column(k))).as_py() or 0)
         for k, name in enumerate(table.column_names)

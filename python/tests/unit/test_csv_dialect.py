@@ -150,11 +150,11 @@ def test_numbers_are_numbers(cells: list[str]) -> None:
 
 def test_dates_and_times_do_not_make_numbers_doubtful() -> None:
     """Their zeros stand behind digits: no column is read twice for them."""
-    from tare.datasets import csv_guesses
+    from tare.datasets import csv_fields, csv_guesses
 
     data = b"v,w\n" + b"12,2020-01-05 00:07:00\n-3,2020-01-05T00:07:00+02:00\n" * 50
-    style = dialect(data)
-    assert [] == csv_guesses.doubtful(data, style, csvs.read(find(data, format="csv"), data, style)[0])
+    found = csvs.guessed(find(data, format="csv"), data, dialect(data))
+    assert [] == csv_guesses.doubtful(found.table, csv_fields.fields_of(data, dialect(data), ["v", "w"]).codes)
 
 
 @pytest.mark.parametrize("ended", [False, True])

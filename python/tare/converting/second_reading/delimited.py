@@ -1,4 +1,4 @@
-"""CSV by the standard library or, of larger texts, by polars: fields as texts, beside the values that were made of them."""
+"""CSV by the standard library or, of larger texts whose rows are not lines, by polars: fields as texts, beside the values that were made of them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from tare.converting.second_reading.outcome import (
     sampled,
 )
 from tare.converting.second_reading.time_units import in_unit_of
-from tare.datasets import csvs, encodings
+from tare.datasets import csv_quotes, csvs, encodings, recognise
 from tare.datasets.source import printable
 from tare.fidelity.comparison import show
+from tare.formats import csv_rows
+from tare.formats.csv_rows import BOM
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +35,7 @@ __all__ = ["read_csv"]
 OWN = "Python's csv"
 # Texts up to here are read by the standard library, and of longer ones as much, where there is nothing quicker.
 _PLAIN_BYTES = 1 << 20
+_STEP_BYTES = 1 << 18
 _TRUE, _FALSE = frozenset({"1", "true", "True", "TRUE"}), frozenset({"0", "false", "False", "FALSE"})
 _Blocks = list[tuple[int, int]]
 # The fields of some blocks of rows, by column, and the number of all rows; None if it is not known.
@@ -46,11 +49,19 @@ def read_csv(request: Request) -> SecondReading:
     """
     table: pa.Table = request.value
     source = replace(request.source, notes=[])
-    data = encodings.to_utf8(source, source.read()[0], request.encoding)
+    data = source.read()[0]
+    if request.encoding is not None or recognise.encoding_of(data[:4]) not in (None, "utf-8-sig"):
+        data = encodings.to_utf8(source, data, request.encoding)
+    data = data.removeprefix(BOM)
     style = csvs.settled(source, data)
     if not table.num_columns:
         return SecondReading(why="it has no columns")
     blocks = sampled(table.num_rows, table.num_columns)
+    if len(data) > _PLAIN_BYTES and (lines := _lines(data, style)) is not None:
+        try:
+            return _judged(OWN, request, style, blocks, _by_lines(data, style, blocks, lines))
+        except csv.Error:
+            return SecondReading(why=f"{OWN} does not read it")
     names, _ = may_load(request, "polars")
     names = [] if style.escaped else names  # polars knows no escapes
     if len(data) > _PLAIN_BYTES and names:
@@ -88,6 +99,46 @@ def _by_polars(data: bytes, style: Dialect, blocks: _Blocks) -> _Texts:
     parts = [lazy.slice(start, end - start).collect() for start, end in blocks]
     whole = pl.concat(parts) if parts else lazy.head(0).collect()
     return [column.to_list() for column in whole.get_columns()], int(lazy.select(pl.len()).collect().item())
+
+
+def _lines(data: bytes, style: Dialect) -> tuple[int, int] | None:
+    """Where the lines below the header begin, and how many there are; None if not each of them is a row."""
+    header = len(csv_rows.header_of(data, (style.delimiter,)))
+    if style.one or style.escaped or (style.quoted and not csv_quotes.rows_are_lines(data, style.delimiter)):
+        return None
+    if b"\n\n" in data or b"\n\r\n" in data or data.count(b"\r") != data.count(b"\r\n"):
+        return None
+    return header, data.count(b"\n", header) + (header < len(data) and not data.endswith(b"\n"))
+
+
+def _by_lines(data: bytes, style: Dialect, blocks: _Blocks, lines: tuple[int, int]) -> _Texts:
+    """The fields of some rows, each of which is a line; the others are passed over."""
+    start, total = lines
+    parts = [data[:start]]
+    at, before = start, 0
+    rows = 0
+    for first, end in blocks:
+        at = _past_lines(data, at, first - before)
+        last = _past_lines(data, at, end - first)
+        parts.append(data[at:last])
+        at, before = last, end
+        rows += end - first
+    columns, read = _by_python(b"".join(parts), style, [(0, rows)], whole=True)
+    if read != min(rows, total):
+        raise csv.Error("rows of several lines")
+    return columns, total
+
+
+def _past_lines(data: bytes, at: int, count: int) -> int:
+    """Returns where so many lines end behind a place."""
+    while count:
+        ends = data.count(b"\n", at, at + _STEP_BYTES)
+        if ends >= count or at + _STEP_BYTES >= len(data):
+            break
+        at, count = at + _STEP_BYTES, count - ends
+    for _ in range(count):
+        at = data.find(b"\n", at) + 1 or len(data)
+    return at
 
 
 def _by_python(data: bytes, style: Dialect, blocks: _Blocks, *, whole: bool) -> _Texts:

@@ -84,7 +84,7 @@ def layout_of_csv(path: str) -> dict[str, str | int] | None:
     try:
         source = find(path, format="csv")
         found = csvstream.guess(source)
-        style = csvstream.Blocks(source).style
+        style = found.blocks.style
         with open_plain(path) as file:
             start = file.read(_HEADER_BYTES)
     except (csv_quotes.Undecided, TareError):
