@@ -309,7 +309,7 @@ def tables(
     Raises:
         Undecided, TareError: As `guess`.
     """
-    kept = [csvs.with_types(part, found.types, found.zeros) for part in found.parts]
+    kept: list[Any] = [csvs.with_types(part, found.types, found.zeros) for part in found.parts]
     found.parts.clear()
     if kept and not any(odd for _, odd in kept):
         source.notes += found.blocks.source.notes
@@ -321,6 +321,7 @@ def tables(
         style = _style(blocks, text)
         if not kept:
             return csvs.read(source, text, style, found.types, columns=columns, names=found.names)
+        table: pa.Table
         (table, odd), kept[number] = kept[number], (None, [])
         if not odd:
             return table
