@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from tare.formats.avro_bounds import bounded_blocks
+from tare.formats.avro_columns import write_columns
 from tare.formats.avro_types import rows_of, table_of
 from tare.formats.base import Buffer, Format, Library, Option, Stream
 from tare.formats.columnar import join
@@ -72,6 +73,7 @@ FORMAT = Format(
             variants={"table": ({"default": "text"},)},
             slow=True,
             stream=Stream(_write, _read, join),
+            of_arrow=write_columns,
             notes=(
                 "Names of columns must be identifiers.",
                 "It takes and gives rows as dicts: making them of a table, and a table of them, is a part of its time.",

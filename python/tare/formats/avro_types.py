@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +14,7 @@ from tare.scalar_text import as_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["rows_of", "table_of"]
+__all__ = ["rows_of", "schema_of", "table_of"]
 
 _Make = Callable[[Any], Any]
 _PRECISION = 38  # digits of a decimal that other readers take
@@ -196,6 +196,21 @@ def _is_record(schema: Any, named: dict[str, Any]) -> bool:
     return isinstance(schema, dict) and schema["type"] in ("record", "error")
 
 
+def schema_of(table: pa.Table, default: str) -> dict[str, Any]:
+    """Returns the schema of Avro of a table's rows, as `rows_of` gives it.
+
+    Args:
+        table: The table.
+        default: As of `rows_of`.
+
+    Raises:
+        TypeError: Avro has no type for a column.
+        Unsupported: Two columns have one name.
+    """
+    plans = [(name, _plan(name, column, at, default)) for at, (name, column) in _numbered(table)]
+    return _record([(name, kind) for name, (_, kind, _) in plans])
+
+
 def rows_of(table: pa.Table, default: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Returns a table as a schema of Avro and the rows that fastavro writes by it.
 
@@ -208,22 +223,36 @@ def rows_of(table: pa.Table, default: str) -> tuple[dict[str, Any], list[dict[st
         Unsupported: A value that Python has none for; two columns have one name.
     """
     names = table.column_names
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    fields, columns = [], []
+    for at, (name, given) in _numbered(table):
+        column, kind, make = _plan(name, given, at, default)
+        cells = values_of(name, column)
+        columns.append(cells if make is None else [None if cell is None else make(cell) for cell in cells])
+        fields.append((name, kind))
+    schema = _record(fields)
+    if not columns:
+        return schema, [{} for _ in range(table.num_rows)]
+    return schema, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _numbered(table: pa.Table) -> Iterator[tuple[int, tuple[str, Any]]]:
+    twice = next((name for name, count in Counter(table.column_names).items() if count > 1), None)
     if twice is not None:
         raise Unsupported(
             f"two columns are named {twice[:80]!r}: a record has each name once", format="avro", path=twice
         )
-    fields, columns = [], []
-    for at, name in enumerate(names):
-        column, wide = _integers(table.column(at))
-        kind, make = wide or _Writer(name, default, with_text_keys(column.type)).of(column.type, f"c{at}")
-        cells = values_of(name, column)
-        columns.append(cells if make is None else [None if cell is None else make(cell) for cell in cells])
-        fields.append({"name": name, "type": _nullable(kind), "default": None})
-    schema = {"type": "record", "name": "row", "fields": fields}
-    if not columns:
-        return schema, [{} for _ in range(table.num_rows)]
-    return schema, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return enumerate(zip(table.column_names, table.columns, strict=True))
+
+
+def _record(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = [{"name": name, "type": _nullable(kind), "default": None} for name, kind in fields]
+    return {"type": "record", "name": "row", "fields": plain}
+
+
+def _plan(name: str, column: Any, at: int, default: str) -> tuple[Any, Any, _Make | None]:
+    """Returns a column as it is written, Avro's type for it, and what makes its values of Python's."""
+    column, wide = _integers(column)
+    return column, *(wide or _Writer(name, default, with_text_keys(column.type)).of(column.type, f"c{at}"))
 
 
 def _integers(column: Any) -> tuple[Any, tuple[Any, _Make | None] | None]:
