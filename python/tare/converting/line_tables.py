@@ -174,7 +174,7 @@ def batches_of_once(
             raise Contradicted
     except TareError:  # whoever reads all of it before says what is wrong
         raise Contradicted from None
-    places = range(len(schema))
+    places: Sequence[int] = range(len(schema))
     if columns is not None:
         places = places_of(source, schema, list(dict.fromkeys(columns)))
     chosen = pa.schema([schema.field(place) for place in places])
