@@ -346,9 +346,9 @@ def _of_lines(source: Source, job: _Job) -> Conversion | None:
         job.reading.begin(data.value, columns=job.columns, encoding=None, notes=data.notes)
         return _whole(data, source, job, Losses(), counted=found[1])
     except (DecodeError, EncodeError, Unsupported) as error:
-        if "would change" not in str(error):  # documents have more bytes, which might not be compared
-            return None  # whatever is wrong is said of the documents
-        raise
+        if "would change" in str(error):
+            job.verify = True  # documents have more bytes, which else might not be compared
+        return None  # whatever is wrong is said of the documents
 
 
 def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -103,13 +104,26 @@ def set_(
         )
     with _opened(url, "rw", **given, **options) as store:
         if codec is not None:
-            from tare.io import read
-
-            hash = store.set(key, read(file), namespace, codec, None, None, if_absent)
+            hash = store.set(key, _data(file, codec), namespace, codec, None, None, if_absent)
         else:
             with contextlib.nullcontext(sys.stdin.buffer) if file == "-" else open(file, "rb") as source:
                 hash = store.set(key, source, namespace, "raw", None, None, if_absent)
     click.echo(hash)
+
+
+def _data(file: str, codec: str) -> Any:
+    """Returns what a file holds; objects of JSON as a table where a codec has nothing but tables."""
+    from tare.converting import line_tables
+    from tare.datasets.source import find
+    from tare.formats import FORMATS
+    from tare.io import read
+
+    name = re.split("[:,+]", codec, maxsplit=1)[0]
+    if os.path.isfile(file) and any(one.id == name and one.kinds == {"table"} for one in FORMATS):
+        rows = line_tables.table_of(find(file))
+        if rows is not None:
+            return rows[0].combine_chunks()
+    return read(file)
 
 
 @command.command("get", short_help="Write the value of a key.")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from tare import io, kinds
 from tare._version import __version__
 from tare.codec import Codec
-from tare.datasets.source import printable
+from tare.converting import line_tables
+from tare.datasets.source import find, printable
 from tare.errors import DecodeError, MissingLibrary, TareError, UsageError
 from tare.scale.left import any_undone, check_some
 from tare.scale.place import folder_uri, place_of, shown
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["dask_bag", "dask_dataframe", "ray_dataset", "read_unit", "units_of", "write_parts"]
 
+# What a unit is read by whose rows the core may read.
+_LINES = ("", "json", "ndjson")
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -118,8 +121,10 @@ def read_unit(unit: Mapping[str, Any] | str | os.PathLike[str], columns: list[st
             schema, rows = read_range(source, given["range"], unit["options"], name)
             table = pa.Table.from_batches(list(rows), schema)
         return table if columns is None else table.select(columns)
+    read = str(unit.get("read", ""))
     with opened(given) as path:
-        value = io.read(path, codec=str(unit.get("read", "")) or None)
+        lines = line_tables.table_of(find(path, format=read or None)) if read in _LINES else None
+        value = io.read(path, codec=read or None) if lines is None else lines[0]
     try:
         table = table_of(value, name)
     except UsageError as error:

@@ -92,6 +92,26 @@ def test_data_are_read_stored_and_converted(process: Run, url: str, tmp_path: Pa
         assert store["d"] == {"a": [1, 2.5, None]}
 
 
+def test_objects_of_json_are_a_table_where_a_codec_has_no_other(
+    run: Run, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hash is that of the table which Python's values make; a codec that holds documents gets these."""
+    lines = [{"n": n, **({"late": [n / 2]} if n > 300 else {})} for n in range(500)]
+    (tmp_path / "x.ndjson").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    (tmp_path / "x.json").write_text(json.dumps(lines))
+    with open_store(tmp_path / url, "rw") as store:
+        known = store.set("known", lines, codec="arrow").encode()
+    run("set", url, "b", "x.ndjson", "--codec", "blit")
+    for name in ("parse_lines", "parse_whole"):
+        monkeypatch.delattr(f"tare.datasets.documents.{name}")
+    for name in ("x.ndjson", "x.json"):
+        assert run("set", url, "t", name, "--codec", "arrow").stdout.strip() == known
+        run("set", url, "p", name, "--codec", "parquet")
+    with open_store(tmp_path / url) as store:
+        assert store.get("b") == lines
+        assert store.get("p").to_pylist() == [{"n": row["n"], "late": row.get("late")} for row in lines]
+
+
 def test_wrong_uses_are_told_what_to_do(run: Run, url: str, tmp_path: Path) -> None:
     """And nothing is made or changed."""
     (tmp_path / "x.csv").write_text("a,b\n1,x\n2,y\n")

@@ -73,6 +73,17 @@ def test_formats_of_other_types_take_columns_too(tmp_path: Path, to: str) -> Non
     assert table.to_pylist() == [{"n": row["n"], "s": row["s"], "late": row.get("late")} for row in rows]
 
 
+def test_a_value_that_changes_is_refused_however_large_documents_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns are few bytes, which are compared; the documents that are read then would not be."""
+    (tmp_path / "x.ndjson").write_text('{"t": "2013-01-01T05:00:00-05:00"}\n' * 1000)
+    monkeypatch.setattr("tare.io.VERIFY_BYTES", 60_000)
+    with pytest.raises(tare.errors.EncodeError, match=r"\[\*\]\.t would change"):
+        tare.convert(tmp_path / "x.ndjson", tmp_path / "x.csv")
+    assert not (tmp_path / "x.csv").exists()
+
+
 @pytest.mark.parametrize("to", ["ndjson", "json"])
 @pytest.mark.usefixtures("no_values")
 def test_text_of_a_table_is_read_back_as_columns(tmp_path: Path, to: str) -> None:

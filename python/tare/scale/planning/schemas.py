@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from tare._tare import NdjsonFinder
 from tare.datasets import csv_quotes, csvstream, documents
 from tare.datasets.source import Source, find
 from tare.errors import Malformed, PlanError, TareError
@@ -12,6 +13,7 @@ from tare.formats.csv_rows import first_row
 from tare.scale.ranges import (
     BOM,
     border,
+    line_blocks,
     not_json,
     open_plain,
     packed_schema,
@@ -35,12 +37,12 @@ _LONGER_BYTES = 32  # that the unit of another part may be longer, by what it ne
 
 
 def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> pa.Schema:
-    """The type of each name of an NDJSON file, by a sample: sixteen parts of 1 MiB, or all of a small file.
+    """The type of each name of an NDJSON file: by all of it where it is one of this machine, else by sixteen parts of 1 MiB.
 
     Args:
         path: The file, or its path.
         name: What to call it.
-        whole: Look at every line.
+        whole: Look at every line, wherever they are, and whether or not values of a name are of one type.
 
     A line that is no object, or whose values are not of the types of those before it, changes nothing: the
     reader of its part refuses it with its byte, and no other part has to do with it.
@@ -53,6 +55,9 @@ def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> 
     schema, fault = pa.schema([]), None
     with open_plain(path) as file:
         size = file.seek(0, 2)
+        all_of_it = whole or size <= _ALL_BYTES or isinstance(path, str)
+        if all_of_it and (found := _of_all(file, size)) is not None:
+            return found
         for start, end in _samples(size, whole):
             first, stop = border(file, start), border(file, end)
             file.seek(first)
@@ -141,6 +146,21 @@ def _samples(size: int, whole: bool) -> list[tuple[int, int]]:
         return [(start, min(start + _SAMPLE_BYTES, size)) for start in range(0, size, _SAMPLE_BYTES)]
     step = (size - _SAMPLE_BYTES) // (_SAMPLES - 1)
     return [(k * step, k * step + _SAMPLE_BYTES) for k in range(_SAMPLES)]
+
+
+def _of_all(file: BinaryIO, size: int) -> pa.Schema | None:
+    """The types of all lines of a text of so many bytes; None where they are not one for each name, or a line is no object."""
+    import pyarrow as pa
+
+    finder = NdjsonFinder()
+    try:
+        for at, block in line_blocks(file, 0, size):
+            finder.read(block if at else block.removeprefix(BOM))
+            finder.take()
+    except TareError:
+        return None
+    found: Any = finder
+    return pa.schema(found) if len(finder) else None
 
 
 def _rows(name: str, block: bytes, at: int) -> tuple[list[dict[str, Any]], Malformed | None]:

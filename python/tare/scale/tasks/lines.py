@@ -124,12 +124,18 @@ def converted(
 
 def _written(source: Source, target: str, codec: Codec, block_bytes: int) -> Done | None:
     if plain_bytes(source.path or "", source.size) > _COMPARED_BYTES:
+        note = "converted batch by batch and not verified; --verify reads it back"
+        try:
+            count = _write(*line_tables.batches_of_once(source, size=block_bytes), target, codec)
+            return Done(count, [*source.notes, *_notes(codec), note], list(source.counted))
+        except line_tables.Contradicted:  # then it takes all lines to tell their types
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target)
         found = line_tables.columns_of(source, block_bytes)
         if found is None:
             return None
         rows = line_tables.batches_of(source, found.schema, block_bytes)
         count = _write(found.schema, rows, target, codec)
-        note = "converted batch by batch and not verified; --verify reads it back"
         return Done(count, [*source.notes, *_notes(codec), note], found.counted)
     whole = line_tables.table_of(source, size=block_bytes)
     if whole is None:

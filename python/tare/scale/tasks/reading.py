@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.codec import Codec
-from tare.converting import objects
+from tare.converting import line_tables, objects
 from tare.converting.counting import Counted, counted_in
 from tare.dataset import open_dataset
 from tare.datasets.source import find
@@ -100,6 +100,9 @@ def _of_file(path: str, options: Mapping[str, Any], codec: Codec, *, read: str, 
     if data_only and of_r and source.format != "fst":
         held = objects.data_of(source, encoding=encoding, columns=columns, losses=losses)
         notes = source.notes
+    elif encoding is None and (lines := line_tables.table_of(source)) is not None:
+        table = lines[0].combine_chunks()  # which is a group of rows, as those of values are
+        return Rows(table.schema, table.to_batches(), lines[1], losses, source.notes)
     else:
         data = open_dataset(
             source if source.variable is not None else path,

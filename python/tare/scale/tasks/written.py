@@ -10,9 +10,10 @@ from tare import io
 from tare.categories import has_levels, has_order
 from tare.codec import Codec
 from tare.converting import batches as stream
-from tare.converting import changes, objects
+from tare.converting import changes, line_tables, objects
 from tare.converting.naming import compressor_of
 from tare.datasets.levels import used_levels
+from tare.datasets.source import find
 from tare.errors import EncodeError
 from tare.frames import bytes_of
 from tare.r.losses import Loss
@@ -211,6 +212,10 @@ class _Kept:
 def _read_back(target: str, codec: Codec, table: pa.Table) -> Any:
     if codec.format_id == "ndjson" and not table.num_rows:
         return []  # no rows are no text: there is nothing to read
+    if codec.format_id in ("json", "ndjson"):
+        rows = line_tables.table_written(find(target, format=codec.format_id), table.schema)
+        if rows is not None:
+            return rows
     return io.read(target, format=codec.format_id, trust=True)  # our own bytes
 
 
