@@ -97,7 +97,7 @@ impl Judge {
         }
         // Times have colons, or begin with a day; of numbers a sign stands at the beginning, or behind an exponent's letter.
         let is_time = field.contains(&b':') || matches!(field, [_, _, _, _, b'-', ..]);
-        let points = field.iter().filter(|&&byte| byte == b'.').count();
+        let points = memchr::memchr_iter(b'.', field).count();
         let has_sign = field
             .windows(2)
             .any(|pair| matches!(pair, [b'0'..=b'9' | b'.', b'-' | b'+']));
@@ -238,11 +238,11 @@ fn temporal(field: &[u8]) -> Value {
 }
 
 fn moment(year: i64, days: i32, rest: &[u8]) -> Option<Moment> {
-    let (&[b' ' | b'T', h, k, b':', m, n, b':', s, t], rest) = rest.split_first_chunk::<9>()?
-    else {
+    let (clock, rest) = rest.split_first_chunk::<9>()?;
+    if !matches!(clock, [b' ' | b'T', _, _, b':', _, _, b':', _, _]) {
         return None;
-    };
-    let (hours, minutes, seconds) = (two(h, k)?, two(m, n)?, two(s, t)?);
+    }
+    let (hours, minutes, seconds) = (two(clock, 1)?, two(clock, 4)?, two(clock, 7)?);
     if hours > 23 || minutes > 59 || seconds > 59 || !NANOSECOND_YEARS.contains(&year) {
         return None;
     }
@@ -261,8 +261,8 @@ fn moment(year: i64, days: i32, rest: &[u8]) -> Option<Moment> {
     let (has_zone, offset) = match *rest {
         [] => (false, 0),
         [b'Z'] => (true, 0),
-        [sign @ (b'+' | b'-'), h, k, b':', m, n] | [sign @ (b'+' | b'-'), h, k, m, n] => {
-            let (hours, minutes) = (two(h, k)?, two(m, n)?);
+        [sign @ (b'+' | b'-'), _, _, b':', _, _] | [sign @ (b'+' | b'-'), _, _, _, _] => {
+            let (hours, minutes) = (two(rest, 1)?, two(rest, rest.len().checked_sub(2)?)?);
             if hours > 23 || minutes > 59 {
                 return None;
             }
@@ -313,19 +313,23 @@ fn one(digit: u8) -> Option<i64> {
         .then(|| i64::from(digit.wrapping_sub(b'0')))
 }
 
+/// The number that the two digits at a place are.
 #[inline]
-fn two(tens: u8, ones: u8) -> Option<i64> {
-    Some(one(tens)?.wrapping_mul(10).wrapping_add(one(ones)?))
+fn two(text: &[u8], at: usize) -> Option<i64> {
+    match text.get(at..)? {
+        &[tens, ones, ..] => Some(one(tens)?.wrapping_mul(10).wrapping_add(one(ones)?)),
+        _ => None,
+    }
 }
 
 /// The year, and the days since 1970, of `2013-01-31`.
 #[inline]
 fn days(day: &[u8; 10]) -> Option<(i64, i32)> {
-    let &[a, b, c, d, b'-', e, f, b'-', g, h] = day else {
+    if !matches!(day, [_, _, _, _, b'-', _, _, b'-', _, _]) {
         return None;
-    };
-    let year = two(a, b)?.wrapping_mul(100).wrapping_add(two(c, d)?);
-    let (month, day) = (two(e, f)?, two(g, h)?);
+    }
+    let year = two(day, 0)?.wrapping_mul(100).wrapping_add(two(day, 2)?);
+    let (month, day) = (two(day, 5)?, two(day, 8)?);
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let most = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,

@@ -154,7 +154,9 @@ def test_dates_and_times_do_not_make_numbers_doubtful() -> None:
 
     data = b"v,w\n" + b"12,2020-01-05 00:07:00\n-3,2020-01-05T00:07:00+02:00\n" * 50
     found = csvs.guessed(find(data, format="csv"), data, dialect(data))
-    assert [] == csv_guesses.doubtful(found.table, csv_fields.fields_of(data, dialect(data), ["v", "w"]).codes)
+    assert [] == csv_guesses.doubtful(
+        found.table, csv_fields.fields_of(data, dialect(data), ["v", "w"]).codes
+    )
 
 
 @pytest.mark.parametrize("ended", [False, True])
