@@ -158,6 +158,8 @@ def _compare_by_r(place: Path, done: dict[str, tuple[Source, dict[str, Any]]], c
             else:
                 answer["wrong"].append([name, f"R: {why}"])
     for name, (_, answer) in done.items():
+        if any(Path(name).glob("source.*")) and not any(judge.startswith("R ") for judge in answer["judges"]):
+            answer["wrong"].append(["R", "no verdict: the process of R ended before it"])
         more = child.ask({"task": "tables", "folder": name})
         for key in ("wrong", "judges"):
             answer[key] += more[key]

@@ -348,6 +348,26 @@ def test_findings_have_reasons(module: Any) -> None:
     assert not known.explained([finding], "b/x", "csv", "row 1")
 
 
+def test_a_file_of_which_r_says_nothing_is_wrong(
+    module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """R may end before it came to all files of a group."""
+    run = module("wild")
+    done = {}
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "source.rds").touch()
+        done[str(tmp_path / name)] = (None, {"wrong": [], "judges": [], "reader": ""})
+    (tmp_path / "compared").write_text(f"{tmp_path / 'first'}\tsame.rds\tSAME\tlist\n", encoding="utf-8")
+    monkeypatch.setattr(run.subprocess, "run", lambda *_, **__: None)
+    run._compare_by_r(tmp_path, done, SimpleNamespace(ask=lambda _: {"wrong": [], "judges": []}))
+    answers = [answer for _, answer in done.values()]
+    assert [answer["reader"] for answer in answers] == ["R", ""]
+    assert [answer["wrong"] for answer in answers] == [
+        [], [["R", "no verdict: the process of R ended before it"]],
+    ]  # fmt: skip
+
+
 def test_outcomes_are_counted(module: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = module("wild")
     plain = {"kind": "csv", "refused": [], "told": [], "wrong": [], "judges": ["csv"], "reader": "csv"}
