@@ -191,8 +191,9 @@ def _plain_types(schema: dict[str, Any]) -> list[str] | None:
     >>> _plain_types({"fields": [{"name": "a", "type": ["null", {"type": "int", "logicalType": "date"}]}]})
     ['int']
     """
-    kinds = [_plain_type(field["type"]) for field in schema["fields"]]
-    return kinds if kinds and None not in kinds else None
+    fields = schema["fields"]
+    kinds = [kind for field in fields if (kind := _plain_type(field["type"])) is not None]
+    return kinds if kinds and len(kinds) == len(fields) else None
 
 
 def _plain_type(kind: Any) -> str | None:

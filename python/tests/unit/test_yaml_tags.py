@@ -142,9 +142,7 @@ def test_what_is_wrong_is_said_with_tag_and_line(text: str, head: str, tmp_path:
     need_codec("yaml")
     (tmp_path / "x.yaml").write_text(f"{head}a: {text}\n")
     message = WRONG[text].replace("line 2", f"line {head.count(chr(10)) + 1}")
-    with pytest.raises(
-        Unsupported if re.match("!Ref|!!foo", text) else Malformed, match=message
-    ) as told:
+    with pytest.raises(Unsupported if re.match("!Ref|!!foo", text) else Malformed, match=message) as told:
         tare.read(tmp_path / "x.yaml")
     assert re.search(r"at byte \d+\. \w", str(told.value))
     with pytest.raises(TareError):
