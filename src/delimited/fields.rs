@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr2, memchr3, memchr_iter, memrchr};
+use memchr::{memchr2, memchr2_iter, memchr3};
 
 use super::{has, with, Style, BOM};
 
@@ -225,32 +225,25 @@ fn is_signed_zero(field: &[u8]) -> bool {
 pub fn whole_rows(text: &[u8], delimiter: u8) -> Option<(usize, bool)> {
     let border = with([delimiter, b'\r', b'\n', b'"']);
     let is_border = |byte: Option<&u8>| byte.is_none_or(|&byte| has(&border, byte));
-    let (mut end, mut enclosed, mut unsettled) = (0, false, false);
-    let (mut from, mut open) = (0, false);
-    for quote in memchr_iter(b'"', text) {
-        let between = text.get(from..quote).unwrap_or_default();
-        if open {
-            if !is_border(text.get(quote.wrapping_add(1))) {
+    let (mut end, mut enclosed, mut unsettled, mut open) = (0, false, false, false);
+    for at in memchr2_iter(b'"', b'\n', text) {
+        if text.get(at) == Some(&b'"') {
+            let beside = if open {
+                text.get(at.wrapping_add(1))
+            } else {
+                at.checked_sub(1).and_then(|before| text.get(before))
+            };
+            if !is_border(beside) {
                 return None;
             }
-            unsettled |= memrchr(b'\n', between).is_some();
+            open = !open;
+        } else if open {
+            unsettled = true;
         } else {
-            if quote > 0 && !is_border(text.get(quote.wrapping_sub(1))) {
-                return None;
-            }
-            if let Some(found) = memrchr(b'\n', between) {
-                end = from.wrapping_add(found).wrapping_add(1);
-                enclosed |= unsettled;
-                unsettled = false;
-            }
+            end = at.wrapping_add(1);
+            enclosed |= unsettled;
+            unsettled = false;
         }
-        open = !open;
-        from = quote.wrapping_add(1);
-    }
-    let rest = text.get(from..).unwrap_or_default();
-    if let (false, Some(found)) = (open, memrchr(b'\n', rest)) {
-        end = from.wrapping_add(found).wrapping_add(1);
-        enclosed |= unsettled;
     }
     Some((end, enclosed))
 }

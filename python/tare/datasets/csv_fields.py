@@ -65,18 +65,15 @@ def plain_columns(data: bytes, style: Dialect, names: list[str]) -> tuple[pa.Tab
     r"""Returns a text as a table, if there is no doubt what its fields are; its codes are text.
 
     Args:
-            data: The text, in UTF-8, with its header line.
-            style: How fields stand in it.
-            names: The names of all its columns, in their order.
+        data: The text, in UTF-8, with its header line.
+        style: How fields stand in it.
+        names: The names of all its columns, in their order.
 
-        >>> from tare.datasets.csv_dialect import dialect
-        >>> data = b"zip,n
-    01067,NA
-    80331,2
-    "
-        >>> table, fields = plain_columns(data, dialect(data), ["zip", "n"])
-        >>> table.to_pydict(), set(fields.codes)
-        ({'zip': ['01067', '80331'], 'n': [None, 2]}, {'zip'})
+    >>> from tare.datasets.csv_dialect import dialect
+    >>> data = b"zip,n\n01067,NA\n80331,2\n"
+    >>> table, fields = plain_columns(data, dialect(data), ["zip", "n"])
+    >>> table.to_pydict(), set(fields.codes)
+    ({'zip': ['01067', '80331'], 'n': [None, 2]}, {'zip'})
     """
     import pyarrow as pa
 

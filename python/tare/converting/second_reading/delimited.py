@@ -106,7 +106,8 @@ def _lines(data: bytes, style: Dialect) -> tuple[int, int] | None:
     header = len(csv_rows.header_of(data, (style.delimiter,)))
     if style.one or style.escaped or (style.quoted and not csv_quotes.rows_are_lines(data, style.delimiter)):
         return None
-    if b"\n\n" in data or b"\n\r\n" in data or data.count(b"\r") != data.count(b"\r\n"):
+    returns = b"\r" in data and (b"\n\r\n" in data or data.count(b"\r") != data.count(b"\r\n"))
+    if returns or b"\n\n" in data:
         return None
     return header, data.count(b"\n", header) + (header < len(data) and not data.endswith(b"\n"))
 
