@@ -14,6 +14,7 @@ include!("blit_reads.rs");
 include!("fst.rs");
 include!("lz4_blocks.rs");
 include!("messages.rs");
+include!("ndjson_columns.rs");
 include!("ndjson_rows.rs");
 include!("qs.rs");
 include!("robject.rs");
@@ -60,6 +61,7 @@ fn check(target: &str, data: &[u8]) {
         "frame_feed" => messages::frames(data),
         "msgpack_scan" => messages::msgpack(data),
         "cbor_scan" => messages::cbor(data),
+        "ndjson_columns" => ndjson_columns::agrees(data),
         "ndjson_rows" => ndjson_rows::agrees(data),
         "ndjson_scan" => messages::lines(data),
         "store_names" => store_names::parsed(data),
@@ -91,6 +93,7 @@ const TARGETS: &[&str] = &[
     "header_bgzf",
     "json_in",
     "msgpack_scan",
+    "ndjson_columns",
     "ndjson_rows",
     "ndjson_scan",
     "qdata",

@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_array::StructArray;
 
 use super::found::Names;
-use super::{space, Reader};
+use super::{most_filled, space, Reader};
 use crate::blit::{cut, wrong};
 use crate::Result;
 
@@ -17,6 +17,7 @@ impl Reader {
         text: &[u8],
         part: Range<usize>,
     ) -> Result<(usize, (StructArray, Names))> {
+        self.room.set(most_filled(part.len()));
         let mut at = part.start;
         loop {
             match text.get(at) {
@@ -24,7 +25,7 @@ impl Reader {
                 Some(_) => return Err(wrong("no object, so no row of a table", at)),
                 None => return Err(cut(text.len())),
             }
-            at = self.row.take(text, at.wrapping_add(1), self.types)?;
+            at = self.object(text, at.wrapping_add(1))?;
             at = space(text, at);
             match text.get(at) {
                 Some(b',') => at = space(text, at.wrapping_add(1)),

@@ -69,11 +69,11 @@ impl Column {
     /// # Errors
     /// `Malformed` or `Truncated` with the byte offset in `text`.
     #[inline]
-    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types) -> Result<usize> {
+    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types<'_>) -> Result<usize> {
         let first = text.get(at).copied();
         if first == Some(b'n') {
             let end = word(text, at, b"null")?;
-            self.push_null()?;
+            self.push_null(types)?;
             return Ok(end);
         }
         match (&mut *self, first) {
@@ -95,7 +95,7 @@ impl Column {
     /// Takes a value that the type of the column is not for: one of no values is any, and whole numbers are doubles or
     /// of 64 bits without a sign.
     #[inline(never)]
-    fn widen(&mut self, text: &[u8], at: usize, types: Types) -> Result<usize> {
+    fn widen(&mut self, text: &[u8], at: usize, types: Types<'_>) -> Result<usize> {
         let kind = match text.get(at) {
             Some(b'"') => DataType::Utf8,
             Some(b't' | b'f') => DataType::Boolean,
@@ -108,7 +108,7 @@ impl Column {
             (Self::Null(nulls), _) => {
                 let mut wider = Self::new(&kind, types.level())?;
                 for _ in 0..*nulls {
-                    wider.push_null()?;
+                    wider.push_null(types)?;
                 }
                 Some(wider)
             }
@@ -162,7 +162,7 @@ impl Column {
     ///
     /// # Errors
     /// `Limit`.
-    pub(super) fn push_null(&mut self) -> Result<()> {
+    pub(super) fn push_null(&mut self, types: Types<'_>) -> Result<()> {
         match self {
             Self::Null(n) => *n = n.saturating_add(1),
             Self::Bool(column) => {
@@ -174,7 +174,7 @@ impl Column {
             Self::Float(column) => column.push_null(),
             Self::Text(column) => column.push_null()?,
             Self::List(column) => column.push_null()?,
-            Self::Object(column) => column.push_null()?,
+            Self::Object(column) => column.push_null(types)?,
         }
         Ok(())
     }

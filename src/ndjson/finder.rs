@@ -1,5 +1,6 @@
 //! Lines as columns whose types are found on the way, on several threads.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +11,7 @@ use arrow_schema::Fields;
 use super::array;
 use super::found::Names;
 use super::widen::widened;
-use super::{Change, Reader};
+use super::{most_filled, Change, Reader, Types};
 use crate::{Error, Result};
 
 /// Lines that one thread reads at a time, which are a batch of rows.
@@ -35,7 +36,7 @@ const BLOCK_BYTES: usize = 2 << 20;
 /// assert_eq!(vec![("v".to_owned(), 1)], finder.changes().into_iter().take(1).map(|c| (c.path, c.count)).collect::<Vec<_>>());
 /// # Ok::<(), tare::Error>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Finder {
     readers: Vec<Reader>,
     names: Names,
@@ -43,6 +44,23 @@ pub struct Finder {
     /// Bytes of lines, and rows, so far.
     bytes: u64,
     rows: u64,
+    /// Nulls of names that whole batches have not, so far.
+    filled: usize,
+    block_bytes: usize,
+}
+
+impl Default for Finder {
+    fn default() -> Self {
+        Self {
+            readers: Vec::new(),
+            names: Names::default(),
+            batches: Vec::new(),
+            bytes: 0,
+            rows: 0,
+            filled: 0,
+            block_bytes: BLOCK_BYTES,
+        }
+    }
 }
 
 impl Finder {
@@ -61,6 +79,16 @@ impl Finder {
         }
     }
 
+    /// With another size of the blocks that one thread reads at a time, so that short texts have many.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_block_bytes(self, bytes: usize) -> Self {
+        Self {
+            block_bytes: bytes.max(1),
+            ..self
+        }
+    }
+
     /// Takes the rows of whole lines, which stand behind those before; the last one need not end in a line feed.
     ///
     /// At most so many threads read, one of which is this one.
@@ -70,7 +98,7 @@ impl Finder {
     /// path, and `Limit` with more than 4,096 names in objects or far more missing names than there are bytes. The rows
     /// of such lines are not among the batches, and nothing more is to be read.
     pub fn read(&mut self, lines: &[u8], threads: usize) -> Result<()> {
-        let blocks = blocks(lines);
+        let blocks = blocks(lines, self.block_bytes);
         let threads = threads.clamp(1, blocks.len().max(1));
         let fields = self.names.fields();
         while self.readers.len() < threads {
@@ -95,7 +123,7 @@ impl Finder {
     /// As [`read`](Self::read); it is no array, or has something else than objects.
     pub fn read_array(&mut self, text: &[u8], threads: usize) -> Result<()> {
         let fields = self.names.fields();
-        let Some(cuts) = array::cuts(text, BLOCK_BYTES)? else {
+        let Some(cuts) = array::cuts(text, self.block_bytes)? else {
             return Ok(());
         };
         let threads = threads.clamp(1, cuts.len().max(1));
@@ -158,11 +186,20 @@ impl Finder {
     /// The rows that were not taken before, with the columns of the lines so far.
     ///
     /// # Errors
-    /// `Internal`.
+    /// `Limit`: far more missing names than there are bytes. `Internal`.
     pub fn take(&mut self) -> Result<Vec<StructArray>> {
         let fields = self.fields();
+        let bytes = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        let most = most_filled(bytes);
+        let room = Cell::new(most.saturating_sub(self.filled));
+        let types = Types::Found {
+            level: 0,
+            room: &room,
+        };
         let batches = std::mem::take(&mut self.batches).into_iter();
-        batches.map(|rows| widened(&rows, &fields)).collect()
+        let batches = batches.map(|rows| widened(&rows, &fields, types)).collect();
+        self.filled = most.saturating_sub(room.get());
+        batches
     }
 }
 
@@ -216,11 +253,11 @@ fn side_by_side<W: Send, T: Send>(
 }
 
 /// The lines in blocks that end where lines do.
-fn blocks(lines: &[u8]) -> Vec<Range<usize>> {
+fn blocks(lines: &[u8], size: usize) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let mut start = 0;
     while start < lines.len() {
-        let least = start.saturating_add(BLOCK_BYTES);
+        let least = start.saturating_add(size);
         let behind = lines.get(least..).unwrap_or_default();
         let end = memchr::memchr(b'\n', behind);
         let end = end.map_or(lines.len(), |end| {

@@ -48,6 +48,8 @@ mod structure;
 mod texts;
 mod widen;
 
+use std::cell::Cell;
+
 use arrow_array::StructArray;
 use arrow_schema::Fields;
 
@@ -64,17 +66,35 @@ const MOST_LEVELS: usize = 64;
 /// Whole numbers up to here are doubles, all of them.
 const EXACT: u64 = 1 << 53;
 
-/// Whether the types of columns are found in the lines, and at what level a column is then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Types {
+/// Nulls of names that objects have not, where lines tell the names: so many in any text, and so many a byte of a long one.
+const MOST_FILLED: usize = 1 << 24;
+const FILLED_A_BYTE: usize = 8;
+
+/// Whether the types of columns are found in the lines; at what level a column is then, and how many more nulls may be
+/// where objects lack names.
+#[derive(Debug, Clone, Copy)]
+enum Types<'a> {
     Known,
-    Found(usize),
+    Found { level: usize, room: &'a Cell<usize> },
 }
 
-impl Types {
+impl Types<'_> {
     #[inline]
     fn are_found(self) -> bool {
-        self != Self::Known
+        !matches!(self, Self::Known)
+    }
+
+    /// Counts nulls that no byte of the text stands for.
+    ///
+    /// # Errors
+    /// `Limit`.
+    #[inline]
+    fn fill(self, nulls: usize) -> Result<()> {
+        if let Self::Found { room, .. } = self {
+            let left = room.get().checked_sub(nulls);
+            room.set(left.ok_or_else(|| many("names that most objects have not"))?);
+        }
+        Ok(())
     }
 
     /// Those of what is in values of a column.
@@ -82,16 +102,24 @@ impl Types {
     fn within(self) -> Self {
         match self {
             Self::Known => Self::Known,
-            Self::Found(level) => Self::Found(level.wrapping_add(1)),
+            Self::Found { level, room } => Self::Found {
+                level: level.wrapping_add(1),
+                room,
+            },
         }
     }
 
     fn level(self) -> usize {
         match self {
             Self::Known => 0,
-            Self::Found(level) => level,
+            Self::Found { level, .. } => level,
         }
     }
+}
+
+/// Nulls of names that objects have not, at most, in a text of so many bytes.
+fn most_filled(bytes: usize) -> usize {
+    bytes.saturating_mul(FILLED_A_BYTE).max(MOST_FILLED)
 }
 
 /// What the columns made of values of one path.
@@ -122,7 +150,9 @@ pub enum ChangeKind {
 #[derive(Debug)]
 pub struct Reader {
     row: Object,
-    types: Types,
+    finds: bool,
+    /// How many more nulls a block may have where objects lack names, if names are found.
+    room: Cell<usize>,
 }
 
 impl Reader {
@@ -136,15 +166,15 @@ impl Reader {
         let row = Object::new(fields, 0)?;
         Ok(Self {
             row,
-            types: Types::Known,
+            finds: false,
+            room: Cell::new(0),
         })
     }
 
     /// A reader whose columns are these and those that lines have beside them.
     fn finding(fields: &Fields) -> Result<Self> {
-        let types = Types::Found(0);
         Ok(Self {
-            types,
+            finds: true,
             ..Self::new(fields)?
         })
     }
@@ -168,7 +198,7 @@ impl Reader {
             Ok(()) => self.row.finish(),
             Err(error) => {
                 // What the rows before it left is not to come with those of another block.
-                self.row = Object::new(self.row.fields(), 0)?;
+                self.row = Object::new(&self.row.fields(), 0)?;
                 Err(error)
             }
         }
@@ -200,7 +230,22 @@ impl Reader {
         found
     }
 
+    /// Takes an object, behind its brace; gives where the text goes on.
+    #[inline]
+    fn object(&mut self, text: &[u8], at: usize) -> Result<usize> {
+        let types = if self.finds {
+            Types::Found {
+                level: 0,
+                room: &self.room,
+            }
+        } else {
+            Types::Known
+        };
+        self.row.take(text, at, types)
+    }
+
     fn take(&mut self, lines: &[u8]) -> Result<()> {
+        self.room.set(most_filled(lines.len()));
         let mut rest = lines;
         while !rest.is_empty() {
             let start = lines.len().wrapping_sub(rest.len());
@@ -220,7 +265,7 @@ impl Reader {
             Some(b'{') => {}
             Some(_) => return Err(wrong("no object, so no row of a table", at)),
         }
-        let end = self.row.take(line, at.wrapping_add(1), self.types)?;
+        let end = self.object(line, at.wrapping_add(1))?;
         let end = space(line, end);
         if end < line.len() {
             return Err(wrong("something after the object", end));
@@ -244,6 +289,12 @@ fn space(text: &[u8], at: usize) -> usize {
         at = at.wrapping_add(1);
     }
     at
+}
+
+#[cold]
+fn many(what: &str) -> Error {
+    let text = format!("too many {what}");
+    Error::new(ErrorKind::Limit, text).with_format("ndjson")
 }
 
 /// What Arrow says of arrays that do not fit together: a fault of this module.

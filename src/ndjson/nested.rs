@@ -11,14 +11,14 @@ use hashbrown::HashMap;
 use super::column::Column;
 use super::found::{within, Found, Names};
 use super::texts::{append, offset};
-use super::{internal, space, Change, ChangeKind, Types};
+use super::{internal, many, space, Change, ChangeKind, Types};
 use crate::blit::{cut, plain_end, wrong};
 use crate::{Error, ErrorKind, Result};
 
 /// Objects of given names: a column for each.
 #[derive(Debug)]
 pub(super) struct Object {
-    fields: Fields,
+    fields: Vec<FieldRef>,
     columns: Vec<Column>,
     /// Each name as lines have it, with the quote behind it; None if it needs escapes.
     quoted: Vec<Option<Box<[u8]>>>,
@@ -30,14 +30,11 @@ pub(super) struct Object {
     rows: usize,
     /// Those of the rows that are no null.
     objects: u64,
-    /// Nulls of names that objects have not, of types that are found.
-    filled: usize,
     valid: NullBufferBuilder,
 }
 
-/// Names of objects, and nulls of names that objects have not in a block, where lines tell both.
+/// Names of objects, where lines tell them.
 const MOST_NAMES: usize = 1 << 12;
-const MOST_FILLED: usize = 1 << 24;
 
 impl Object {
     pub(super) fn new(fields: &Fields, level: usize) -> Result<Self> {
@@ -57,7 +54,7 @@ impl Object {
             is_plain.then(|| [name, b"\""].concat().into())
         });
         Ok(Self {
-            fields: fields.clone(),
+            fields: fields.iter().cloned().collect(),
             columns,
             quoted: quoted.collect(),
             places,
@@ -65,17 +62,16 @@ impl Object {
             missing: vec![0; fields.len()],
             rows: 0,
             objects: 0,
-            filled: 0,
             valid: NullBufferBuilder::new(0),
         })
     }
 
-    pub(super) fn fields(&self) -> &Fields {
-        &self.fields
+    pub(super) fn fields(&self) -> Fields {
+        self.fields.iter().cloned().collect()
     }
 
     /// Takes the object behind a brace; gives where the text goes on behind the one that ends it.
-    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types) -> Result<usize> {
+    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types<'_>) -> Result<usize> {
         self.rows = self.rows.saturating_add(1);
         self.objects = self.objects.saturating_add(1);
         let mut at = space(text, at);
@@ -109,15 +105,12 @@ impl Object {
         at = at.wrapping_add(1);
         let lacking = self.columns.len().saturating_sub(found);
         if lacking > 0 {
-            self.filled = self.filled.saturating_add(lacking);
-            if types.are_found() && self.filled > MOST_FILLED {
-                return Err(many("names that most objects have not"));
-            }
+            types.fill(lacking)?;
             let columns = self.columns.iter_mut().zip(&mut self.missing);
             for ((column, missing), seen) in columns.zip(&self.seen) {
                 if *seen != self.rows {
                     *missing = missing.wrapping_add(1);
-                    column.push_null()?;
+                    column.push_null(types.within())?;
                 }
             }
         }
@@ -132,7 +125,7 @@ impl Object {
         text: &[u8],
         at: usize,
         likely: usize,
-        types: Types,
+        types: Types<'_>,
     ) -> Result<(usize, usize)> {
         let start = at.wrapping_add(1);
         if text.get(at) != Some(&b'"') {
@@ -155,7 +148,12 @@ impl Object {
     }
 
     #[inline(never)]
-    fn other_name(&mut self, text: &[u8], start: usize, types: Types) -> Result<(usize, usize)> {
+    fn other_name(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        types: Types<'_>,
+    ) -> Result<(usize, usize)> {
         let end = plain_end(text, start).0;
         let run = text.get(start..end).unwrap_or_default();
         if let (Some(&place), Some(b'"')) = (self.places.get(run), text.get(end)) {
@@ -167,29 +165,34 @@ impl Object {
             return Ok((place, end));
         }
         if types.are_found() {
-            return Ok((self.add(name)?, end));
+            return Ok((self.add(name, types)?, end));
         }
         let name: String = String::from_utf8_lossy(&name).chars().take(60).collect();
         Err(wrong(&format!("there is no column {name:?}"), start))
     }
 
     /// A column for a name that no object had before; gives its place.
-    fn add(&mut self, name: Vec<u8>) -> Result<usize> {
+    fn add(&mut self, name: Vec<u8>, types: Types<'_>) -> Result<usize> {
         let place = self.columns.len();
         if place >= MOST_NAMES {
             return Err(many("names in objects"));
         }
+        let before = self.rows.saturating_sub(1);
+        types.fill(before)?;
         let Ok(text) = std::str::from_utf8(&name) else {
             return Err(wrong("bytes that are not UTF-8", 0));
         };
-        let field = Arc::new(Field::new(text, DataType::Null, true));
-        let fields = self.fields.iter().cloned();
-        self.fields = fields.chain(std::iter::once(field)).collect();
+        if name.contains(&0) {
+            let text = "a name with a NUL, which Arrow's C interface does not have";
+            return Err(Error::new(ErrorKind::Unsupported, text).with_format("ndjson"));
+        }
+        let field = Field::new(text, DataType::Null, true);
+        self.fields.push(Arc::new(field));
         let is_plain = plain_end(&name, 0).0 == name.len();
         let quoted = is_plain.then(|| [&name[..], b"\""].concat().into());
         self.quoted.push(quoted);
         self.places.insert(name.into(), place);
-        self.columns.push(Column::Null(self.rows.saturating_sub(1)));
+        self.columns.push(Column::Null(before));
         self.seen.push(0);
         self.missing.push(self.objects.saturating_sub(1));
         Ok(place)
@@ -237,15 +240,16 @@ impl Object {
         }
     }
 
-    pub(super) fn push_null(&mut self) -> Result<()> {
+    pub(super) fn push_null(&mut self, types: Types<'_>) -> Result<()> {
+        types.fill(self.columns.len())?;
         self.rows = self.rows.saturating_add(1);
         self.valid.append_null();
-        self.columns.iter_mut().try_for_each(Column::push_null)
+        let mut columns = self.columns.iter_mut();
+        columns.try_for_each(|column| column.push_null(types.within()))
     }
 
     pub(super) fn finish(&mut self) -> Result<StructArray> {
         let rows = std::mem::take(&mut self.rows);
-        self.filled = 0;
         self.seen.fill(0);
         let valid = self.valid.finish();
         let arrays = self.columns.iter_mut().map(Column::finish);
@@ -257,7 +261,7 @@ impl Object {
             let fields = self.fields.iter().zip(&arrays);
             self.fields = fields.map(|(field, array)| of_type(field, array)).collect();
         }
-        let fields = self.fields.clone();
+        let fields = self.fields();
         StructArray::try_new_with_length(fields, arrays, valid, rows)
             .map_err(|error| internal(&error))
     }
@@ -285,7 +289,7 @@ impl List {
     }
 
     /// Takes the list behind a bracket; gives where the text goes on behind the one that ends it.
-    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types) -> Result<usize> {
+    pub(super) fn take(&mut self, text: &[u8], at: usize, types: Types<'_>) -> Result<usize> {
         let mut at = space(text, at);
         if text.get(at) != Some(&b']') {
             loop {
@@ -344,10 +348,4 @@ impl List {
 fn of_type(field: &FieldRef, array: &ArrayRef) -> FieldRef {
     let field = Field::clone(field).with_data_type(array.data_type().clone());
     Arc::new(field)
-}
-
-#[cold]
-fn many(what: &str) -> Error {
-    let text = format!("too many {what}");
-    Error::new(ErrorKind::Limit, text).with_format("ndjson")
 }

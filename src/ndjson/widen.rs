@@ -7,14 +7,18 @@ use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{new_null_array, Array, ArrayRef, ListArray, PrimitiveArray, StructArray};
 use arrow_schema::{DataType, Fields};
 
-use super::internal;
+use super::{internal, Types};
 use crate::{Error, ErrorKind, Result};
 
 /// The rows with the fields of all blocks; names that they have not are null.
 ///
 /// # Errors
-/// `Internal`: the fields are not those of these rows and others.
-pub(super) fn widened(rows: &StructArray, fields: &Fields) -> Result<StructArray> {
+/// `Limit`: more of those than there may be. `Internal`: the fields are not those of these rows and others.
+pub(super) fn widened(
+    rows: &StructArray,
+    fields: &Fields,
+    types: Types<'_>,
+) -> Result<StructArray> {
     if rows.fields() == fields {
         return Ok(rows.clone());
     }
@@ -29,8 +33,8 @@ pub(super) fn widened(rows: &StructArray, fields: &Fields) -> Result<StructArray
             None => rows.column_by_name(field.name()),
         };
         match column {
-            Some(column) => wider(column, field.data_type()),
-            None => Ok(new_null_array(field.data_type(), rows.len())),
+            Some(column) => wider(column, field.data_type(), types),
+            None => nulls(field.data_type(), rows.len(), types),
         }
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -38,12 +42,12 @@ pub(super) fn widened(rows: &StructArray, fields: &Fields) -> Result<StructArray
         .map_err(|error| internal(&error))
 }
 
-fn wider(array: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
+fn wider(array: &ArrayRef, kind: &DataType, types: Types<'_>) -> Result<ArrayRef> {
     if array.data_type() == kind {
         return Ok(Arc::clone(array));
     }
     let made: ArrayRef = match (array.data_type(), kind) {
-        (DataType::Null, _) => new_null_array(kind, array.len()),
+        (DataType::Null, _) => nulls(kind, array.len(), types)?,
         (DataType::Int64, DataType::Float64) => {
             let array = array.as_primitive::<Int64Type>();
             #[allow(
@@ -61,13 +65,13 @@ fn wider(array: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
         }
         (DataType::List(_), DataType::List(field)) => {
             let array = array.as_list::<i32>();
-            let values = wider(array.values(), field.data_type())?;
+            let values = wider(array.values(), field.data_type(), types)?;
             let (offsets, nulls) = (array.offsets().clone(), array.nulls().cloned());
             let made = ListArray::try_new(Arc::clone(field), offsets, values, nulls);
             Arc::new(made.map_err(|error| internal(&error))?)
         }
         (DataType::Struct(_), DataType::Struct(fields)) => {
-            Arc::new(widened(array.as_struct(), fields)?)
+            Arc::new(widened(array.as_struct(), fields, types)?)
         }
         (from, to) => {
             let text = format!("a column of {from} among columns of {to}");
@@ -75,6 +79,23 @@ fn wider(array: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
         }
     };
     Ok(made)
+}
+
+/// An array of nulls.
+fn nulls(kind: &DataType, len: usize, types: Types<'_>) -> Result<ArrayRef> {
+    types.fill(leaves(kind).saturating_mul(len))?;
+    Ok(new_null_array(kind, len))
+}
+
+/// How many arrays hold the values of a type.
+fn leaves(kind: &DataType) -> usize {
+    match kind {
+        DataType::Struct(fields) => {
+            let leaves = fields.iter().map(|field| leaves(field.data_type()));
+            leaves.fold(1, usize::saturating_add)
+        }
+        _ => 1,
+    }
 }
 
 fn numbers<T: arrow_array::ArrowPrimitiveType>(
