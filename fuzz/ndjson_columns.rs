@@ -35,7 +35,7 @@ mod ndjson_columns {
             return;
         }
         let values = Value::Array(vec![]);
-        assert_eq!(whole, serde_json::from_slice(text).ok().filter(|_| is_once(text)).and_then(|read| {
+        assert_eq!(whole, serde_json::from_slice(text).ok().filter(|_| is_once(text)).and_then(|read: serde_json::Value| {
             // Of nothing there are no rows.
             if read == values { Some((Fields::empty(), vec![], vec![])) } else { table(read.as_array()?) }
         }), "{}", String::from_utf8_lossy(text));
@@ -211,7 +211,7 @@ mod ndjson_columns {
             if count > 0 {
                 told.push((path.to_owned(), false, count));
             }
-            return whole.clone().all(|value| exact(value)).then_some(DataType::Float64);
+            return whole.clone().all(exact).then_some(DataType::Float64);
         }
         if values.iter().all(|value| value.is_i64()) {
             return Some(DataType::Int64);
