@@ -19,7 +19,7 @@ from tare.converting.counting import Counted
 from tare.datasets import recognise, stretches
 from tare.datasets.source import Source
 from tare.datasets.tables import places_of
-from tare.errors import Malformed, TareError
+from tare.errors import Malformed, TareError, Unsupported
 from tare.formats.csv_rows import BOM
 
 if TYPE_CHECKING:
@@ -254,17 +254,9 @@ def _read(source: Source, size: int, *, keep: bool) -> NdjsonFinder | None:
             finder.read(block)
             if not keep:
                 finder.take()
+        return finder if len(finder) and _schema(finder).names else None
     except TareError:  # whoever reads it as documents says it, or knows what it is
         return None
-    return finder if _has_columns(finder) else None
-
-
-def _has_columns(finder: NdjsonFinder) -> bool:
-    """Returns whether rows were read that have names, all of which Arrow's C interface can give: none with a NUL."""
-    try:
-        return len(finder) > 0 and bool(_schema(finder).names)
-    except ValueError:
-        return False
 
 
 def _may_read(source: Source) -> bool:
@@ -299,4 +291,7 @@ def _columns(finder: NdjsonFinder) -> Columns:
 def _schema(finder: Any) -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema(finder)
+    try:
+        return pa.schema(finder)
+    except ValueError as error:  # where the interface of C ends a name
+        raise Unsupported(f"a name has the character NUL: {str(error)[:100]}", format="ndjson") from error

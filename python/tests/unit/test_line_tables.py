@@ -123,6 +123,17 @@ def test_maps_are_read_back_as_objects(tmp_path: Path) -> None:
     assert [(one["path"], one["verdict"], one["to"]) for one in done.changes] == [("m", "type", "objects")]
 
 
+@pytest.mark.parametrize("ending", ["ndjson", "json"])
+def test_a_name_with_nul_is_left_to_others(tmp_path: Path, ending: str) -> None:
+    """The interface of C ends a name there."""
+    row = {"a\0b": 1}
+    (tmp_path / f"x.{ending}").write_text(json.dumps([row] if ending == "json" else row))
+    tare.convert(tmp_path / f"x.{ending}", tmp_path / "x.parquet")
+    assert parquet.read_table(tmp_path / "x.parquet").to_pylist() == [row]
+    tare.convert(tmp_path / "x.parquet", tmp_path / f"y.{ending}")
+    assert tare.read(tmp_path / f"y.{ending}") == [row]
+
+
 def test_maps_of_which_none_has_a_value_are_compared(tmp_path: Path) -> None:
     """Of what stands in them there is no cell that tells a type."""
     inner: Any = pa.map_(pa.string(), pa.struct([("x", pa.map_(pa.string(), pa.int8()))]))

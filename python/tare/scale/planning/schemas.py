@@ -157,10 +157,10 @@ def _of_all(file: BinaryIO, size: int) -> pa.Schema | None:
         for at, block in line_blocks(file, 0, size):
             finder.read(block if at else block.removeprefix(BOM))
             finder.take()
-    except TareError:
+        found: Any = finder
+        return pa.schema(found) if len(finder) else None
+    except (TareError, ValueError):  # of a name with NUL, where the interface of C ends it
         return None
-    found: Any = finder
-    return pa.schema(found) if len(finder) else None
 
 
 def _rows(name: str, block: bytes, at: int) -> tuple[list[dict[str, Any]], Malformed | None]:
