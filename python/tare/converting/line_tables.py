@@ -249,7 +249,7 @@ def _read(source: Source, size: int, *, keep: bool) -> NdjsonFinder | None:
     try:
         if source.format == "json":
             finder.read_array(source.read()[0].removeprefix(BOM))
-            return finder if _has_columns(finder) else None
+            return finder if len(finder) and _schema(finder).names else None
         for block in blocks(source, size):
             finder.read(block)
             if not keep:

@@ -141,11 +141,13 @@ def written(tmp_path: Path, name: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("opening", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "opening"),
+    [("big.csv", 1), ("big.csv", 2), ("big.csv.gz", 1), ("big.csv.gz", 2), ("big.ndjson", 1)],
+)
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("name", ["big.csv", "big.ndjson", "big.csv.gz"])
 def test_streamed(name, change, opening, changing, monkeypatch, tmp_path):
-    """In the pass that finds the types and in the one that writes: told, and nothing is left of a result."""
+    """In the pass that finds the types and in the one that writes, which are one of NDJSON: told, and nothing is left of a result."""
     stream_in_small_steps(monkeypatch)
     path = written(tmp_path, name)
     opening += name.endswith(".gz")  # its head is one more

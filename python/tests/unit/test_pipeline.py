@@ -574,6 +574,7 @@ def test_what_may_be_the_best_is_sampled_before_others_are_tried():
         dataset=SimpleNamespace(format=None, value={}, items=1, partial=None, kind="document"),
         record={"noise": {}},
         limit_s=lambda share: 10.0 * share,
+        end_s=9.0,
         wait_for_hash=lambda: None,
         verdict=lambda *_: None,
     )

@@ -112,7 +112,12 @@ def test_what_a_format_refuses_is_written_plainly(
     assert [row["a"] for row in rows] == wanted
     assert {one["verdict"] for one in done.changes if one["path"].startswith("a")} == {"type"}
     unread = tare.convert(pa.table({"a": array}), tmp_path / f"y.{target}", verify=False)
-    assert any("is written as" in note for note in unread.notes) or target == "parquet"
+    # A writer that takes the values of a type of its own is not told as another type.
+    assert (
+        any("is written as" in note for note in unread.notes)
+        or target == "parquet"
+        or isinstance(array, pa.ExtensionArray)
+    )
 
 
 def test_what_no_plainer_type_helps_is_said_of_the_type_that_it_has(tmp_path: Path) -> None:
