@@ -36,7 +36,7 @@ mod ndjson_columns {
         }
         let values = Value::Array(vec![]);
         assert_eq!(whole, serde_json::from_slice(text).ok().filter(|_| is_once(text)).and_then(|read: serde_json::Value| {
-            // Of nothing there are no rows.
+            // An empty array has no rows.
             if read == values { Some((Fields::empty(), vec![], vec![])) } else { table(read.as_array()?) }
         }), "{}", String::from_utf8_lossy(text));
         let parts: Vec<_> = text.split(|&byte| byte == b'\n').filter(|line| !is_blank(line)).collect();
@@ -124,7 +124,7 @@ mod ndjson_columns {
         text.windows(2).any(|two| two == b"-0") || text.windows(20).any(digits) || opened > LEVELS
     }
 
-    /// Whether each object of a valid text has each of its names once: it has as many names as colons.
+    /// Returns whether no object of a valid text repeats a name: then it has as many names as colons.
     fn is_once(text: &[u8]) -> bool {
         let (mut colons, mut inside, mut escaped) = (0, false, false);
         for &byte in text {
@@ -238,7 +238,7 @@ mod ndjson_columns {
         }
     }
 
-    /// What stands in a text is the same however it is passed over; of one that is valid, a parser has as many of each.
+    /// The counts of a text are the same however it is cut; of a valid one they are those of a parser.
     fn structure(text: &[u8], step: usize) {
         let mut whole = Structure::default();
         whole.pass(text);

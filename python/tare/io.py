@@ -346,7 +346,7 @@ def _of_lines(source: Source, job: _Job) -> Conversion | None:
         job.reading.begin(data.value, columns=job.columns, encoding=None, notes=data.notes)
         return _whole(data, source, job, Losses(), counted=found[1])
     except (DecodeError, EncodeError, Unsupported) as error:
-        if "would change" in str(error):
+        if changes.tells_loss(error):
             job.verify = True  # documents have more bytes, which else might not be compared
         return None  # whatever is wrong is said of the documents
 
@@ -433,7 +433,6 @@ def _whole(
         *dict.fromkeys([*data.notes, *repeated]),
         *objects.notes_of(codec),
         *written.told,
-        *written.said(),
     ]
     further: list[str] = []
     if verify:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["seconds", "size"]
+__all__ = ["amount", "seconds", "size"]
 
 _TIMES = {"s": 1, "m": 60, "h": 3600}
 _SIZES = {"": 1, "b": 1} | {
@@ -42,3 +42,15 @@ def size(text: str) -> int | None:
     except ValueError:
         return None
     return int(found) if factor is not None and 0 <= found < _MOST else None
+
+
+def amount(value: float) -> str:
+    """Bytes at a glance: one decimal below a hundred of a unit.
+
+    >>> amount(5_140_000), amount(44_145_000), amount(141_000), amount(260)
+    ('5.1 MB', '44.1 MB', '141 kB', '260 B')
+    """
+    units, place = ("B", "kB", "MB", "GB", "TB"), 0
+    while value >= 999.5 and place < len(units) - 1:
+        value, place = value / 1000, place + 1
+    return f"{value:,.{1 if place and value < 99.95 else 0}f} {units[place]}"

@@ -60,6 +60,17 @@ def _working_directory() -> str:
 
 
 @pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Let Arrow have two threads, whatever the machine has."""
+    import pyarrow as pa
+
+    before = pa.cpu_count()
+    pa.set_cpu_count(2)
+    yield
+    pa.set_cpu_count(before)
+
+
+@pytest.fixture
 def root() -> Path:
     """The top folder of the repository."""
     return ROOT

@@ -21,7 +21,7 @@ _MOST = 40  # paths of a document
 
 @dataclass(frozen=True)
 class Difference:
-    """What is not the same in two readings.
+    """One difference between two readings.
 
     Attributes:
         column: The column, or the path of a document; empty if it is all of it.
@@ -37,7 +37,7 @@ class Difference:
 
 
 def kind_of(a: Any, b: Any) -> str:
-    """Return what two values differ in.
+    """Return the kind of difference between two values.
 
     >>> kind_of(None, 1), kind_of(1, 2.5), kind_of("1", 1), kind_of("x", "y"), kind_of([1], [2]), kind_of(True, "no")
     ('null', 'number', 'type', 'text', 'nested', 'boolean')

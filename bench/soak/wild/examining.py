@@ -142,7 +142,7 @@ def _convert(found: Findings, step: _Step, truth: Any, earlier: Iterable[Any] = 
 
 @dataclass(frozen=True)
 class _Reading:
-    """What another library reads.
+    """The reading of another library.
 
     Attributes:
         name: The library.

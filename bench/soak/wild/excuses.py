@@ -1,4 +1,4 @@
-"""What excuses a difference: a change or a note that a conversion told, of that column and that kind of change."""
+"""Changes and notes of a conversion that excuse a difference: of the same column, and of that kind."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ALL = _VALUES | {"rows", "columns"}
 
 @dataclass(frozen=True)
 class _Note:
-    """What a note says.
+    """One kind of note.
 
     Attributes:
-        text: What it is like; the group ``names`` has the columns that it names, if it does.
+        text: Its pattern; the group ``names`` has the columns that it names, if it does.
         kinds: The kinds of difference that it tells.
     """
 

@@ -1,4 +1,4 @@
-//! What the fields of a CSV are before numbers are made of them.
+//! Text with delimiters as Arrow columns, and the fields and rows of it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ type Told = (bool, bool, Vec<(usize, u64)>);
 #[pyo3(signature = (text, delimiter, words, *, quotes=true, escapes=false))]
 #[allow(
     clippy::needless_pass_by_value,
-    reason = "a list of Python's is copied once, whoever owns the copy"
+    reason = "a Python list is copied once in any case"
 )]
 pub fn look_at_fields(
     py: Python<'_>,
@@ -42,7 +42,7 @@ type Read = (NdjsonRows, Vec<bool>, Vec<Vec<(usize, u64)>>);
 #[pyfunction]
 #[allow(
     clippy::needless_pass_by_value,
-    reason = "lists of Python's are copied once, whoever owns the copies"
+    reason = "Python lists are copied once in any case"
 )]
 pub fn read_columns(
     py: Python<'_>,

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _MOST = 20
+_WOULD_CHANGE = "would change"
 _HAVE_ARROWS_TYPES = ("arrow", "parquet")
 _HOLD_MAPS = ("arrow", "parquet", "orc")
 _OBJECTS = "objects"  # what maps with texts as keys become in JSON and its kin
@@ -214,6 +215,18 @@ def document_changes(
     return _told(found)
 
 
+def tells_loss(error: Exception) -> bool:
+    """Returns whether an error is that of `allowed`: a value would change.
+
+    Args:
+        error: The error.
+
+    >>> tells_loss(EncodeError("csv: column a would change: 1 comes back as 2"))
+    True
+    """
+    return _WOULD_CHANGE in str(error)
+
+
 def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> list[dict[str, Any]]:
     """Returns the same changes.
 
@@ -231,7 +244,7 @@ def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> l
         row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
         more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
         raise EncodeError(
-            f"{codec}: {subject(first)} would change: {first['from']} {becomes(first)}"
+            f"{codec}: {subject(first)} {_WOULD_CHANGE}: {first['from']} {becomes(first)}"
             f"{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
             format=codec.format_id,
             path=first["path"],

@@ -77,12 +77,6 @@ class Encoded:
     told: tuple[str, ...] = ()
     into: Callable[[BinaryIO], int] | None = None
 
-    def said(self) -> list[str]:
-        """Returns what the user should know of the bytes themselves."""
-        if self.codec.format_id == "csv" and self.codec.compressor is None and b"\0" in self.data:
-            return ["it holds NUL characters, as no text does: read it with --from csv (format=)"]
-        return []
-
     def write(self, file: BinaryIO) -> int:
         """Writes the bytes into a file, and returns how many they are.
 
@@ -126,7 +120,12 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: boo
 
 def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
     written = _encoded(table, codec, later=later)
-    return replace(written, told=_odd_names(table.schema)) if codec.format_id == "avro" else written
+    if codec.format_id == "avro":
+        return replace(written, told=_odd_names(table.schema))
+    if codec.format_id == "csv" and codec.compressor is None and b"\0" in written.data:
+        said = "it holds NUL characters, as no text does: read it with --from csv (format=)"
+        return replace(written, told=(said,))
+    return written
 
 
 def _odd_names(schema: Any) -> tuple[str, ...]:
@@ -145,9 +144,8 @@ def _encoded(table: Any, codec: Codec, *, later: bool) -> Encoded:
                 return Encoded(b"", codec, into=partial(write_parts, codec, parts))
             return Encoded(_packed(b"".join(parts), codec), codec)
         if later and codec.library.write is not None:
-            codec.encode(
-                table.slice(0, 1) if table.num_columns else table
-            )  # what refuses a type refuses it here
+            # What refuses a type refuses it here.
+            codec.encode(table.slice(0, 1) if table.num_columns else table)
             return Encoded(b"", codec, into=partial(codec.write, table))
         return Encoded(codec.encode(table), codec)
     except (EncodeError, Unsupported) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tare.frames import with_columns
@@ -96,18 +97,17 @@ def _of_extension(column: Any) -> Any:
 
 
 def _has_finer_times(column: Any) -> bool:
-    """Whether a column has times of day, at whatever depth, that are no whole microseconds."""
+    """Returns whether a column has times of day, at any depth, that are not whole microseconds."""
     coarse = _plain_type(column.type, times=True, unit="us")
     if coarse.equals(column.type):
         return False
     import pyarrow as pa
 
     try:
-        column.cast(coarse)
+        with contextlib.suppress(pa.ArrowNotImplementedError):  # of a type within that is not cast
+            column.cast(coarse)
     except pa.ArrowInvalid:
         return True
-    except pa.ArrowNotImplementedError:
-        return False
     return False
 
 

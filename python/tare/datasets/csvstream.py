@@ -8,11 +8,9 @@ settle), `Undecided` or `Guess.unsure` says so.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tare.datasets import csv_quotes, csvs, encodings, recognise
 from tare.datasets.csv_dialect import Dialect, dialect
@@ -20,12 +18,13 @@ from tare.datasets.csv_quotes import Undecided, delimiters_of_row, rows_within_q
 from tare.datasets.footprint import give_back
 from tare.datasets.source import Source
 from tare.formats.csv_rows import BOM, first_row, has_one_column
+from tare.formats.side_by_side import in_order
 from tare.frames import with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Blocks", "Guess", "guess", "in_order", "note_rows", "tables"]
+__all__ = ["Blocks", "Guess", "guess", "note_rows", "tables"]
 
 _LEAST_BLOCK_BYTES, _MOST_BLOCK_BYTES = 1 << 20, 16 << 20
 _LONGEST_ROW_BLOCKS = 16
@@ -35,8 +34,6 @@ _STRETCHES, _LEAST_STRETCH_BYTES, _NEARLY_ALL = 8, 1 << 20, 0.8
 _BEGIN_BYTES, _BEGINNINGS = 64 << 10, 32
 _MAX_EXACT = 1 << 53
 _GIVE_BACK_PARTS = 8
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 
 
 @dataclass
@@ -332,42 +329,6 @@ def tables(
         )
 
     yield from in_order(enumerate(blocks), read)
-
-
-def in_order(items: Iterable[_In], act: Callable[[_In], _Out]) -> Iterator[_Out]:
-    """Yields what is made of each item, on as many threads as Arrow has; a few items ahead.
-
-    An error comes behind what was made of the items before it.
-
-    >>> list(in_order([3, 1, 2], lambda number: number * 2))
-    [6, 2, 4]
-    """
-    import pyarrow as pa
-
-    threads = pa.cpu_count()
-    if threads == 1:
-        yield from map(act, items)
-        return
-    given, fault = iter(items), None
-    waiting: deque[Future[_Out]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            while fault is None:
-                try:
-                    waiting.append(pool.submit(act, next(given)))
-                except StopIteration:
-                    break
-                except Exception as error:
-                    fault = error
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for one in waiting:
-                one.cancel()
-    if fault is not None:
-        raise fault
 
 
 def _style(blocks: Blocks, text: bytes) -> Dialect:

@@ -484,7 +484,7 @@ def _rows_of_avro(source: Source, data: bytes, error: TareError) -> list[Any]:
     """Returns values as they are, where they are no rows, or a union of several types is no column: documents hold them."""
     rows = list(bounded_rows(io.BytesIO(data)))
     if error.path is None:
-        source.notes.append("its values are no records: read as a list")
+        source.notes.append("its values are not records: read as a list")
         return rows
     where = f" (column {printable(error.path, 40)!r})"
     source.notes.append(f"a union of several types is none of a table's{where}: read as a list of objects")

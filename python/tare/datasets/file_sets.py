@@ -16,6 +16,7 @@ from tare.datasets import recognise
 from tare.datasets.source import HEAD_BYTES, printable
 from tare.errors import UsageError
 from tare.formats.base import Format
+from tare.quantities import amount
 
 __all__ = ["FileSet", "find_file_set"]
 
@@ -79,7 +80,7 @@ def find_file_set(named: Sequence[str]) -> FileSet:
     of = Counter(kinds[path] for path in data)
     if len(of) > 1:
         raise UsageError(_mixed(what, named, data, kinds, sizes))
-    words = _words(named, data)
+    words = _words(named, found, data)
     return FileSet(
         _what(named, len(data)),
         tuple(data),
@@ -157,16 +158,16 @@ def _mixed(
         total[kinds[path]] += sizes[path]
     counts = Counter(kinds[path] for path in data)
     said = ", ".join(
-        f"{counts[id]:,} of {formats.get(id).title} ({_size(size)})" for id, size in total.most_common()
+        f"{counts[id]:,} of {formats.get(id).title} ({amount(size)})" for id, size in total.most_common()
     )
     most = [path for path in data if kinds[path] == total.most_common(1)[0][0]]
     words = shlex.join(_pattern(named, most, data) or most[:1])
     return f"{what}: files of several formats: {said}. Measure those of one: tare measure {words}"
 
 
-def _words(named: Sequence[str], data: Sequence[str]) -> tuple[str, ...]:
+def _words(named: Sequence[str], found: Sequence[str], data: Sequence[str]) -> tuple[str, ...]:
     """What a command is given to mean these files alone."""
-    if len(named) == 1 and set(_files(named[0])) == set(data):
+    if len(named) == 1 and set(found) == set(data):
         return tuple(named)
     return _pattern(named, data, ()) or tuple(data)
 
@@ -243,18 +244,6 @@ def _what(named: Sequence[str], count: int) -> str:
     if os.path.isdir(named[0]) or named[0].endswith("/"):
         return f"{printable(os.path.basename(os.path.abspath(named[0])))}/"
     return _shown(named[0])
-
-
-def _size(size: float) -> str:
-    """Bytes at a glance.
-
-    >>> _size(1_234_000_000), _size(45_600), _size(12)
-    ('1.2 GB', '45.6 kB', '12 B')
-    """
-    units, place = ("B", "kB", "MB", "GB", "TB"), 0
-    while size >= 999.5 and place < len(units) - 1:
-        size, place = size / 1000, place + 1
-    return f"{size:,.{1 if place and size < 99.95 else 0}f} {units[place]}"
 
 
 def _shown(text: str) -> str:

@@ -16,6 +16,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from tare.formats.avro_types import schema_of
+from tare.formats.side_by_side import in_order
 from tare.kinds import resident_bytes
 
 if TYPE_CHECKING:
@@ -84,21 +85,10 @@ def write_columns(table: pa.Table, *, compression: str, default: str) -> Iterato
 
 
 def _file(head: bytes, table: pa.Table, encode: Callable[[pa.Table], list[bytes]]) -> Iterator[bytes]:
-    from concurrent.futures import ThreadPoolExecutor
-
-    import pyarrow as pa
-
     yield head
     slices = (table.slice(start, _RUN_ROWS) for start in range(0, table.num_rows, _RUN_ROWS))
-    threads = pa.cpu_count()
-    with ThreadPoolExecutor(threads) as pool:
-        begun = []
-        for rows in slices:
-            begun.append(pool.submit(encode, rows))
-            if len(begun) > threads:
-                yield from begun.pop(0).result()
-        for one in begun:
-            yield from one.result()
+    for blocks in in_order(slices, encode):
+        yield from blocks
 
 
 def _encoded(rows: pa.Table, sync: bytes, packed: bool) -> list[bytes]:

@@ -43,7 +43,7 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
     if not isinstance(schema, dict) or schema.get("type") not in ("record", "error"):
         if not rows:  # as avsc writes them
             return rows_alone(0)
-        raise EncodeError("its values are no records, of which alone rows are made", format="avro")
+        raise EncodeError("invalid values: expected records, which become rows, got others", format="avro")
     named: dict[str, Any] = {}
     fields = schema["fields"]
     _remember(schema, named)

@@ -6,17 +6,16 @@ time, and what lies in these stands one behind the other in the result, whose fo
 
 from __future__ import annotations
 
-from collections import deque
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tare.categories import one_dictionary
 from tare.formats.parquet_footer import Footer, Struct, join_columns, read_footer
+from tare.formats.side_by_side import in_order
 from tare.kinds import resident_bytes
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
-
     import pyarrow as pa
 
 __all__ = ["parquet_parts"]
@@ -54,11 +53,7 @@ def parquet_parts(table: pa.Table, *, compression: Any, level: int | None) -> It
     try:
         table = one_dictionary(table)
         footer = read_footer(_written(table.slice(0, 1), write))
-    except (
-        pa.ArrowException,
-        ValueError,
-        IndexError,
-    ):  # whatever is wrong is said where it is written as a whole
+    except (pa.ArrowException, ValueError, IndexError):  # said where it is written as a whole
         return None
     if not footer.is_movable() or len(footer.groups) != 1:
         return None
@@ -66,50 +61,31 @@ def parquet_parts(table: pa.Table, *, compression: Any, level: int | None) -> It
 
 
 def _parts(table: pa.Table, write: _Write, footer: Footer, cores: int) -> Iterator[memoryview]:
-    from concurrent.futures import ThreadPoolExecutor
-
     yield memoryview(b"PAR1")
     at = _START
     groups: list[Struct] = []
     runs = _runs(table, cores * _PARTS_A_CORE)
-    pool = ThreadPoolExecutor(cores)
-    try:
-        left = _ahead(pool, _asked(table, runs, write), 2 * cores + 2)
+    with contextlib.closing(
+        in_order(_runs_of_groups(table, runs), lambda rows: _written(rows, write))
+    ) as written:
         for ordinal in range(-(-table.num_rows // _GROUP_ROWS)):
             found: list[tuple[Struct, int]] = []
             for _ in runs:
-                data = next(left)
+                data = next(written)
                 own = read_footer(data)
                 found.append((own.groups[0], at - _START))
                 yield data[_START : own.start]
                 at += own.start - _START
             groups.append(join_columns(found, ordinal))
-        yield memoryview(footer.with_groups(groups))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    yield memoryview(footer.with_groups(groups))
 
 
-def _asked(
-    table: pa.Table, runs: list[range], write: _Write
-) -> Iterator[tuple[Callable[..., memoryview], pa.Table, _Write]]:
-    """Yields what is to be called for each run of columns of each row group."""
+def _runs_of_groups(table: pa.Table, runs: list[range]) -> Iterator[pa.Table]:
+    """Yields each run of columns of each row group."""
     for start in range(0, table.num_rows, _GROUP_ROWS):
         rows = table.slice(start, _GROUP_ROWS)
         for run in runs:
-            yield _written, rows.select(list(run)), write
-
-
-def _ahead(
-    pool: ThreadPoolExecutor, asked: Iterator[tuple[Callable[..., memoryview], Any, Any]], most: int
-) -> Iterator[memoryview]:
-    """Yields what calls return, in their order; some are begun before they are wanted."""
-    begun: deque[Future[memoryview]] = deque()
-    for write, rows, how in asked:
-        begun.append(pool.submit(write, rows, how))
-        if len(begun) >= most:
-            yield begun.popleft().result()
-    while begun:
-        yield begun.popleft().result()
+            yield rows.select(list(run))
 
 
 def _written(rows: pa.Table, write: _Write) -> memoryview:

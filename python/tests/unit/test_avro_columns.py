@@ -6,7 +6,6 @@ import datetime as dt
 import functools
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,7 @@ need_module("polars")
 ROWS = 10_000
 
 
-@pytest.fixture(autouse=True)
-def two_threads() -> Iterator[None]:
-    before = pa.cpu_count()
-    pa.set_cpu_count(2)
-    yield
-    pa.set_cpu_count(before)
+pytestmark = pytest.mark.usefixtures("two_threads")
 
 
 @functools.cache

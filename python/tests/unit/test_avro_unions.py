@@ -104,4 +104,4 @@ def test_values_that_are_no_records_are_a_list(schema: Any, values: list[Any], t
     (tmp_path / "x.avro").write_bytes(file.getvalue())
     done = tare.convert(tmp_path / "x.avro", tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text()) == values
-    assert "its values are no records: read as a list" in done.notes
+    assert "its values are not records: read as a list" in done.notes

@@ -54,7 +54,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "child_process": frozenset({"formats"}),  # it imports the readers that are asked for by their names
     "formats": frozenset({"categories", "kinds", "blit", "r", "scalar_text", "table_text"}),
     "codec": DATA,
-    "datasets": DATA | {"codec"},
+    "datasets": DATA | {"codec", "quantities"},
     "dataset": DATA | {"codec", "datasets"},
     "converting": DATA | {"codec", "datasets"},
     "inspecting": DATA | {"codec", "datasets"},

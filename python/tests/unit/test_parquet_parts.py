@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import io
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -24,12 +23,7 @@ from tare.formats.parquet_parts import parquet_parts
 ROWS = 24_000
 
 
-@pytest.fixture(autouse=True)
-def two_threads() -> Iterator[None]:
-    before = pa.cpu_count()
-    pa.set_cpu_count(2)
-    yield
-    pa.set_cpu_count(before)
+pytestmark = pytest.mark.usefixtures("two_threads")
 
 
 @functools.cache

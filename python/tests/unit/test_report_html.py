@@ -23,7 +23,8 @@ from support.synthetic_records import DOCUMENT, TABLE, synthetic_record
 
 from tare.codec.titles import title_of
 from tare.measure.derive import derive
-from tare.measure.verdict.units import amount, duration
+from tare.measure.verdict.units import duration
+from tare.quantities import amount
 from tare.report import terminal
 from tare.report.charts import CHARTS, chart_data, featured, link_of, spec, themes, verdict_of
 from tare.report.digest import PROFILES, digest

@@ -14,7 +14,8 @@ from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.extrapolate import OPERATIONS
 from tare.measure.verdict.kept import came_back
-from tare.measure.verdict.units import amount, duration, listed, noise_floor, percent, rate, size, times
+from tare.measure.verdict.units import duration, listed, noise_floor, percent, rate, size, times
+from tare.quantities import amount
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice

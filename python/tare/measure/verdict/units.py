@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["amount", "duration", "listed", "noise_floor", "percent", "rate", "size", "times"]
+__all__ = ["duration", "listed", "noise_floor", "percent", "rate", "size", "times"]
 
 
 def scaled(value: float, units: Sequence[str]) -> str:
@@ -26,18 +26,6 @@ def size(value: float) -> str:
     '27.5 MB'
     """
     return scaled(value, ("B", "kB", "MB", "GB", "TB"))
-
-
-def amount(value: float) -> str:
-    """Bytes at a glance: one decimal below a hundred of a unit.
-
-    >>> amount(5_140_000), amount(44_145_000), amount(141_000), amount(260)
-    ('5.1 MB', '44.1 MB', '141 kB', '260 B')
-    """
-    units, place = ("B", "kB", "MB", "GB", "TB"), 0
-    while value >= 999.5 and place < len(units) - 1:
-        value, place = value / 1000, place + 1
-    return f"{value:,.{1 if place and value < 99.95 else 0}f} {units[place]}"
 
 
 def rate(value: float) -> str:
