@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from tare.dataset import FileSet
 
-__all__ = ["fetched", "named", "words_of"]
+__all__ = ["fetched", "find_data", "words_of"]
 
 
-def named(words: Sequence[str]) -> str | FileSet | None:
+def find_data(words: Sequence[str]) -> str | FileSet | None:
     """Returns what the words name: one thing as it is, a folder, a pattern or several files as a set; None for nothing.
 
     Raises:
@@ -24,7 +24,7 @@ def named(words: Sequence[str]) -> str | FileSet | None:
         OSError: A name among several that does not exist, or a folder without data.
     """
     from tare.dataset import find_file_set
-    from tare.measure.inputs import gathered
+    from tare.measure.inputs import gather_files
 
     if len(words) > 1:
         for word in words:
@@ -34,7 +34,7 @@ def named(words: Sequence[str]) -> str | FileSet | None:
     if not words:
         return None
     far = words[0].startswith("s3://") and not (words[0].endswith("/") or "*" in words[0])
-    found: str | FileSet = words[0] if far else gathered(words[0])
+    found: str | FileSet = words[0] if far else gather_files(words[0])
     return found
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tare.cli.data import fetched, named, words_of
+from tare.cli.data import fetched, find_data, words_of
 from tare.cli.grouping import GroupedCommand
 from tare.cli.outcome import any_failed, unmeasured
 from tare.cli.saved_records import name_of_record, records_folder
@@ -212,7 +212,7 @@ def command(data: tuple[str, ...], **options: Any) -> int:
     if plan is not None and options["exchange"]:
         raise click.UsageError("--exchange goes with DATA; of formats alone: tare codecs FORMAT --exchange")
     refuse_instruments()
-    given = named(data)
+    given = find_data(data)
     if options["dry_run"]:
         return dry_run(given, plan, options)
     result = measure(given, plan, options)

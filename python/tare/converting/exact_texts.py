@@ -14,12 +14,12 @@ from tare.datasets.source import Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["judged"]
+__all__ = ["compare_decimals"]
 
 Changes = list[dict[str, Any]]
 
 
-def judged(
+def compare_decimals(
     found: Changes, value: Any, back: pa.Table, result: Source, compare: Callable[[Any], Changes]
 ) -> Changes:
     """Returns what changed in a CSV, decimals by their text where a double has too few digits for one.

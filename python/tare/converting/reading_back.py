@@ -46,7 +46,9 @@ def read_back(
         ) from error
     found = _changes(value, back, codec)
     if codec.format_id == "csv":
-        found = exact_texts.judged(found, value, back, result, lambda exact: _changes(value, exact, codec))
+        found = exact_texts.compare_decimals(
+            found, value, back, result, lambda exact: _changes(value, exact, codec)
+        )
     return back, found
 
 

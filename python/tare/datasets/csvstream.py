@@ -24,7 +24,7 @@ from tare.frames import with_columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Blocks", "Guess", "guess", "note_rows", "tables"]
+__all__ = ["Blocks", "Guess", "first_whole_row", "guess", "note_rows", "tables"]
 
 _LEAST_BLOCK_BYTES, _MOST_BLOCK_BYTES = 1 << 20, 16 << 20
 _LONGEST_ROW_BLOCKS = 16
@@ -116,7 +116,7 @@ class Blocks:
                 while left > 0 and (step := file.read(min(left, _MOST_BLOCK_BYTES))):
                     left -= len(step)
                     if place and left + len(step) == length:
-                        step = step[_beginning(step, self.style.delimiter) :]
+                        step = step[first_whole_row(step, self.style.delimiter) :]
                     data = rest + step
                     end = whole_rows(data, self.style.delimiter)
                     if end:
@@ -159,16 +159,20 @@ def _can_spread(source: Source, limit: int) -> bool:
     return plain and _STRETCHES * _LEAST_STRETCH_BYTES <= limit < _NEARLY_ALL * source.size
 
 
-def _beginning(data: bytes, delimiter: str) -> int:
+def first_whole_row(data: bytes, delimiter: str) -> int:
     r"""Returns the offset of the first whole row in text that may begin within one.
 
     A line may end within quotes: then what follows does not look like quoted fields, and the next end is tried.
+
+    Args:
+        data: The text, in UTF-8.
+        delimiter: What separates fields.
 
     Raises:
         Undecided: No end of a line begins a row.
 
     >>> data = b'y\nz",4\n5,"a\nb"\n'
-    >>> data[_beginning(data, ",") :]
+    >>> data[first_whole_row(data, ",") :]
     b'5,"a\nb"\n'
     """
     head, at = data[:_BEGIN_BYTES], 0

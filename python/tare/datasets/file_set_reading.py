@@ -218,7 +218,7 @@ class _Reader:
             with source.naming(), open(self.files.paths[one.index], "rb") as file:
                 file.seek(one.start)
                 data = file.read(one.end - one.start)
-            begin = csvstream._beginning(data, source.delimiter or ",") if csv else data.find(b"\n") + 1  # noqa: SLF001
+            begin = csvstream.first_whole_row(data, source.delimiter or ",") if csv else data.find(b"\n") + 1
             text, share = data[begin:], (len(data) - begin) / max(1, source.size)
         else:
             limit = None if whole else max(4096, one.end)

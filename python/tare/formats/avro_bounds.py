@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from tare.errors import Limit, Malformed
 
-__all__ = ["bounded_blocks", "bounded_rows", "may_exceed"]
+__all__ = ["bounded_blocks", "bounded_rows", "may_exceed", "named_types"]
 
 _MAX_DEPTH = 1000
 _MOST_EMPTY = 10_000_000
@@ -51,8 +51,7 @@ def bounded_blocks(file: BinaryIO) -> tuple[Any, Iterator[Any]]:
 
 
 def _checked(schema: Any, reader: Any, *, is_checked: bool) -> Iterator[Any]:
-    named: dict[str, Any] = {}
-    _remember(schema, named)
+    named = named_types(schema)
     left = _MOST_EMPTY
     for number, block in enumerate(reader, 1):
         data = block.bytes_
@@ -94,8 +93,7 @@ def may_exceed(schema: Any) -> bool:
     >>> may_exceed({"type": "array", "items": "null"}), may_exceed({"type": "array", "items": "int"})
     (True, False)
     """
-    named: dict[str, Any] = {}
-    _remember(schema, named)
+    named = named_types(schema)
     if _is_empty(schema, named, ()):
         return True
     stack: list[tuple[Any, tuple[str, ...]]] = [(schema, ())]
@@ -126,14 +124,23 @@ def _inner(node: Any) -> list[Any]:
     return found if isinstance(node.get("type"), str) else [*found, node.get("type")]
 
 
-def _remember(schema: Any, named: dict[str, Any]) -> None:
-    """Collects the types that a schema names."""
+def named_types(schema: Any) -> dict[str, Any]:
+    """Returns the types that a schema names, by name.
+
+    Args:
+        schema: As fastavro has parsed it.
+
+    >>> list(named_types({"type": "array", "items": {"type": "fixed", "name": "n", "size": 2}}))
+    ['n']
+    """
+    named: dict[str, Any] = {}
     stack = [schema]
     while stack:
         node = stack.pop()
         if isinstance(node, dict) and node.get("type") in _NAMED and "name" in node:
             named[node["name"]] = node
         stack += _inner(node)
+    return named
 
 
 def _is_empty(node: Any, named: dict[str, Any], within: tuple[str, ...]) -> bool:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 from tare.errors import EncodeError, Malformed, Unsupported
+from tare.formats.avro_bounds import named_types
 from tare.kinds import column_of, rows_alone, values_of, with_text_keys
 from tare.scalar_text import as_text
 
@@ -44,9 +45,7 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
         if not rows:  # as avsc writes them
             return rows_alone(0)
         raise EncodeError("invalid values: expected records, which become rows, got others", format="avro")
-    named: dict[str, Any] = {}
-    fields = schema["fields"]
-    _remember(schema, named)
+    fields, named = schema["fields"], named_types(schema)
     if not fields:
         return rows_alone(len(rows))
     twice = next(
@@ -74,20 +73,6 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
         else:
             arrays.append(column_of(name, cells))
     return pa.Table.from_arrays(arrays, names=[field["name"] for field in fields])
-
-
-def _remember(schema: Any, named: dict[str, Any]) -> None:
-    """Collects the types that a schema names."""
-    if isinstance(schema, list):
-        for branch in schema:
-            _remember(branch, named)
-    elif isinstance(schema, dict):
-        if schema.get("type") in ("record", "error", "enum", "fixed") and "name" in schema:
-            named[schema["name"]] = schema
-        for field in schema.get("fields", ()):
-            _remember(field["type"], named)
-        for inside in ("items", "values", "type"):
-            _remember(schema.get(inside), named)
 
 
 def _arrow_type(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> Any:

@@ -128,10 +128,10 @@ class Measure(ModuleType):
         if format or encoding:
             from tare.dataset import open_dataset
             from tare.measure.environment.limits import with_limits
-            from tare.measure.inputs import gathered
+            from tare.measure.inputs import gather_files
             from tare.measure.settings import Settings
 
-            data = gathered(data)
+            data = gather_files(data)
             bound = with_limits(Settings(time_s=given["time_s"], max_bytes=given["max_bytes"]), data)
             data = open_dataset(
                 data, format=format, encoding=encoding, max_bytes=bound.max_bytes, enough_bytes=bound.enough_bytes,

@@ -52,10 +52,10 @@ def estimate(
         return
     from tare.dataset import open_dataset
     from tare.measure.environment.limits import with_limits
-    from tare.measure.inputs import gathered
+    from tare.measure.inputs import gather_files
     from tare.measure.plan.availability import not_on, tried, usual_medium
 
-    data = gathered(data)
+    data = gather_files(data)
     settings = with_limits(settings, data)
     dataset = open_dataset(
         data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes, enough_bytes=settings.enough_bytes

@@ -12,13 +12,13 @@ from tare.dataset import FileSet, find_file_set
 from tare.datasets.source import printable
 from tare.errors import UsageError
 
-__all__ = ["gathered"]
+__all__ = ["gather_files"]
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _STORES = ("s3", "gs", "gcs", "az", "abfs", "abfss")
 
 
-def gathered(data: Any) -> Any:
+def gather_files(data: Any) -> Any:
     """Returns the files that a folder or a pattern stands for; anything else as it is.
 
     Args:

@@ -24,7 +24,7 @@ from tare.measure.analysis.ranked_cases import shown_cases
 from tare.measure.cases import CONN, FACTORS
 from tare.measure.environment.file_rate import measure_file_rate
 from tare.measure.environment.limits import with_limits
-from tare.measure.inputs import gathered
+from tare.measure.inputs import gather_files
 from tare.measure.pipeline import measure_stages
 from tare.measure.session import Control, Event, Session, Stopped, Wiring
 from tare.measure.settings import Settings
@@ -106,7 +106,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         # Free memory is another now, and of other data nothing could be used again.
         asked = before.get("settings") or {}
         settings = replace(settings, max_bytes=asked.get("max_bytes"), enough_bytes=asked.get("enough_bytes"))
-    given = data = gathered(data)
+    given = data = gather_files(data)
     if not isinstance(data, str | bytes | os.PathLike | FileSet) and not hasattr(data, "read"):
         data = open_dataset(data)
     settings = with_limits(settings, data)

@@ -18,7 +18,7 @@ import tare
 from tare.dataset import FileSet, find_file_set, open_dataset
 from tare.datasets import file_sets
 from tare.errors import Malformed, UsageError
-from tare.measure.inputs import gathered
+from tare.measure.inputs import gather_files
 
 WORDS = "amber basil cedar dill elder fennel ginger hazel".split()  # noqa: SIM905
 
@@ -194,7 +194,7 @@ def logs(tmp_path, monkeypatch):
 )
 def test_the_files_of_a_folder_or_a_pattern(data, paths, words, logs):
     """Hidden files and notes are passed over; the words of a command mean these files and no others."""
-    found = gathered(data)
+    found = gather_files(data)
     assert isinstance(found, FileSet)
     assert list(found.paths) == paths
     assert found.words == words
@@ -215,7 +215,7 @@ def test_the_files_of_a_folder_or_a_pattern(data, paths, words, logs):
 def test_what_is_not_measured_is_refused(data, error, message, logs):
     """What it is, and what to type; from Python too, before anything is opened."""
     with pytest.raises(error) as caught:
-        gathered(data)
+        gather_files(data)
     assert message == str(caught.value)
     with pytest.raises(error):
         tare.measure(data, time="2s")
@@ -225,13 +225,13 @@ def test_files_of_several_formats_are_refused_with_a_pattern_that_works(logs):
     """The format of the most bytes is named; its pattern gives those files."""
     (logs / "logs" / "z.json").write_text('{"a": 1}')
     with pytest.raises(UsageError) as caught:
-        gathered("logs")
+        gather_files("logs")
     said = str(caught.value)
     assert said == (
         "logs/: files of several formats: 3 of CSV (24 B), 1 of JSON (8 B). Measure those of one: "
         "tare measure 'logs/**/*.csv'"
     )
-    assert len(gathered("logs/**/*.csv").paths) == 3
+    assert len(gather_files("logs/**/*.csv").paths) == 3
 
 
 def test_too_many_files_are_refused_before_all_are_listed(logs, monkeypatch):
@@ -242,7 +242,7 @@ def test_too_many_files_are_refused_before_all_are_listed(logs, monkeypatch):
     monkeypatch.setattr(file_sets.os, "walk", lambda top: (seen.append(one[0]) or one for one in walk(top)))
     (logs / "logs" / "z").mkdir()
     with pytest.raises(UsageError, match="logs/: more than 2 files: name a pattern that fewer of them match"):
-        gathered("logs")
+        gather_files("logs")
     assert len(seen) < 3
 
 
@@ -294,12 +294,12 @@ def test_a_folder_without_data_says_so(logs):
     """Nothing in it, or nothing that its ending or its bytes tell."""
     (logs / "empty").mkdir()
     with pytest.raises(IsADirectoryError, match=r"empty/: is a directory without files\. Name a file\."):
-        gathered(logs / "empty")
+        gather_files(logs / "empty")
     (logs / "empty" / "x.dat").write_bytes(b"\0\1\2\3")
     with pytest.raises(
         IsADirectoryError, match=r"its one file is not .*: tare measure empty/x\.dat --format FORMAT"
     ):
-        gathered("empty")
+        gather_files("empty")
 
 
 @pytest.mark.parametrize(
@@ -308,4 +308,4 @@ def test_a_folder_without_data_says_so(logs):
 def test_what_may_be_one_file_passes(data, logs) -> None:
     """A file whose name looks like a pattern is that file; what is missing is told by who opens it."""
     (logs / "a[1].csv").write_bytes(b"a\n1\n")
-    assert gathered(data) is data
+    assert gather_files(data) is data
