@@ -12,6 +12,7 @@ use tare::ErrorKind;
 include!("blit.rs");
 include!("blit_reads.rs");
 include!("fst.rs");
+include!("json_elements.rs");
 include!("lz4_blocks.rs");
 include!("messages.rs");
 include!("ndjson_columns.rs");
@@ -48,6 +49,7 @@ fn check(target: &str, data: &[u8]) {
         "decode_blit" => blit::decodes(data),
         "blits_open" => blit::opens(data),
         "read_blit" => blit_reads::reads(data),
+        "json_elements" => json_elements::agrees(data),
         "json_in" => blit::reads_json(data),
         "roundtrip_blit" => blit::comes_back(data),
         "r_key" => robject::key(data),
@@ -91,6 +93,7 @@ const TARGETS: &[&str] = &[
     "fst",
     "fst_blob",
     "header_bgzf",
+    "json_elements",
     "json_in",
     "msgpack_scan",
     "ndjson_columns",

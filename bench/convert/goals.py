@@ -1,7 +1,8 @@
 """Measures the goals of ``definitions/convert.toml``: conversions beside the libraries that do the same.
 
 Each peer that does a pair is a side of the race, if what it writes holds the values: it is read by Tare and compared
-with the table. All sides take turns. The ratio is that of the medians, to the best of the peers.
+with the table. All sides take turns, but those that were far behind in the first. The ratio is that of the medians, to the
+best of the peers.
 
 Variables: ``CONVERT_TURNS`` is how often each side converts (5); ``CONVERT_CACHE`` is where the data lies.
 """
@@ -25,6 +26,9 @@ from convert import data, sides
 
 HERE = Path(__file__).resolve().parent
 TURNS = dict.fromkeys(("process", "command"), int(os.environ.get("CONVERT_TURNS", "5")))
+# A peer that took so long in the first turn, and so many times as long as the best, is raced no further.
+FAR_S = 2.0
+FAR = 4.0
 ALLOWED_S = 0.25  # what a command may take beside the conversion
 TEXTS = ("csv", "tsv", "ndjson", "json")
 Found = tuple[float, float, float, dict[str, Any]]
@@ -77,6 +81,12 @@ def _keeps(side: str, name: str, source: str, target: str) -> bool:
     return all(change["verdict"] != "lossy" for change in table_changes(*tables))
 
 
+def _near(first: dict[str, float]) -> list[str]:
+    """Returns Tare and the peers that may be the best: one that took far longer in the first turn takes no more."""
+    least = min((taken for side, taken in first.items() if side != "tare"), default=0.0)
+    return [side for side, taken in first.items() if side == "tare" or taken <= max(FAR_S, FAR * least)]
+
+
 def _once(side: str, source: Path, target: Path) -> tuple[float, int]:
     """Converts in a new process; returns its seconds and the most memory it had."""
     start = time.perf_counter()
@@ -117,12 +127,14 @@ def in_process(input: str, alone: bool = False) -> Found:
             side: stack.enter_context(_served(side, source, Path(folder, f"{side}.{target}")))
             for side in times
         }
-        for process in served.values():
-            _turn(process)  # libraries load parts of themselves when they are first used
+        # Libraries load parts of themselves when they are first used.
+        first = {side: _turn(process) for side, process in served.items()}
+        racing = _near(first)
         for number in range(TURNS["process"]):
-            order = list(served) if number % 2 == 0 else list(served)[::-1]
-            for side in order:
+            for side in racing if number % 2 == 0 else racing[::-1]:
                 times[side].append(_turn(served[side]))
+        for side in first.keys() - set(racing):
+            times[side].append(first[side])
     return _found(times, 0.0, alone=alone)
 
 
@@ -132,11 +144,14 @@ def command(input: str) -> Found:
     others = peers(name, source.suffix[1:], target)
     times: dict[str, list[float]] = {side: [] for side in ("tare", *others)}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(TURNS["command"]):
-            for side, taken in times.items():
+        racing = list(times)
+        for number in range(TURNS["command"]):
+            for side in racing:
                 to = Path(folder, f"{side}.{target}")
                 to.unlink(missing_ok=True)
-                taken.append(_command(source, to) if side == "tare" else _once(side, source, to)[0])
+                times[side].append(_command(source, to) if side == "tare" else _once(side, source, to)[0])
+            if number == 0:
+                racing = _near({side: taken[0] for side, taken in times.items()})
     return _found(times, ALLOWED_S)
 
 

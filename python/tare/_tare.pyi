@@ -638,6 +638,39 @@ class JsonStructure:
         ``lines`` are not blank and stand before the last line feed; ``in_line`` tells whether there is more behind it.
         """
 
+def json_elements(lines: bytes, separator: bytes) -> tuple[bytes, int]:
+    """Checks lines of JSON, takes out the white space between their tokens, and gives them with a separator between.
+
+    Numbers and strings keep their spelling. Blank lines are left out.
+
+    Returns:
+        The text, and how many lines it has.
+
+    Raises:
+        Malformed: A line is no value of JSON, or has half of a surrogate pair; with the byte offset in the text.
+    """
+
+class JsonArrayLines:
+    """Cuts the text of an array of JSON into a line for each element, in pieces of any size.
+
+    What is within the elements is not checked: `json_elements` does that.
+    """
+
+    def __init__(self) -> None: ...
+    def pass_over(self, text: bytes) -> bytes:
+        """Passes over more of the text; gives the lines of the elements that end in it.
+
+        Raises:
+            Malformed: No array, an element is missing, or something stands behind it; with the byte offset in all of it.
+        """
+
+    def end(self) -> None:
+        """Ends the text.
+
+        Raises:
+            Truncated: The array has not ended.
+        """
+
 class NdjsonFinder:
     """Reads whole lines of JSON, an object each, as rows of a table, and finds out what types its columns have.
 

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, codec_part
-from tare.converting import batches, changes, dictionaries, line_tables, objects
+from tare.converting import batches, changes, dictionaries, json_elements, line_tables, objects
+from tare.converting.conversion import Conversion
 from tare.converting.counting import changes_of
 from tare.converting.encoding import Encoded, advising, encode, usual_codec
 from tare.converting.naming import codec_for, compressor_of, of_files
@@ -53,46 +54,6 @@ STREAM_BYTES = 256 << 20
 # Below this, what was written is read back and compared before it gets its name.
 VERIFY_BYTES = 64 << 20
 _BY_BATCHES = "converted batch by batch and not verified; --verify reads it back"
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """What a conversion did.
-
-    Args:
-        source: Id of the format that was read.
-        to: Codec id of what was written.
-        rows: Rows of a table, items of a document.
-        bytes_in: Bytes of the source as stored.
-        bytes_out: Bytes written.
-        streamed: Whether it went batch by batch.
-        verified: Whether the result was read back and its values compared.
-        same_bytes: Whether only the compression changed, so that the format's own bytes are those
-            of the source. Their values are read only if verification was asked for.
-        changes: What a reader gets back other than it was: path, verdict (``type``, ``lossy``, ``lost`` of
-            metadata, or ``null`` of names that objects lack, in a table), from, to, count. Without verification only what the types tell.
-        losses: What an R object had and the result has not: path, kind, r, kept, count.
-        notes: What the user should know.
-        second: Of ``source`` and of ``result``, what another library read of them: reader, or why none did,
-            rows that were compared, total.
-    """
-
-    source: str
-    to: str
-    rows: int
-    bytes_in: int
-    bytes_out: int
-    streamed: bool = False
-    verified: bool = False
-    same_bytes: bool = False
-    changes: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    second: dict[str, Any] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return asdict(self)
 
 
 def read(
@@ -320,6 +281,8 @@ def _convert(
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
                 return _streamed(source, job)
+        if (done := _elements(source, job)) is not None:
+            return done
         if (done := _of_lines(source, job)) is not None:
             return done
     data = open_dataset(
@@ -333,6 +296,31 @@ def _convert(
     except (TareError, OSError):
         job.reading.end()  # what is wrong with the source comes first
         raise
+
+
+def _elements(source: Source, job: _Job) -> Conversion | None:
+    """Lines of JSON into an array, or an array into lines, by their own text; None if they are read as documents."""
+    asked = job.columns is not None or job.encoding is not None or job.verify or hasattr(job.dst, "write")
+    if asked or not json_elements.may_copy(source, job.codec, job.given):
+        return None
+    verify = job.verify is None and source.size * (6 if source.compressors else 1) <= VERIFY_BYTES
+    notes = [*source.notes, "each value's own text was copied"]
+    parts: Iterable[tuple[bytes, int]] = json_elements.pieces(source, job.codec)
+    try:
+        if verify:
+            parts = list(parts)
+            result = find(b"".join(text for text, _ in parts), format=job.codec.format_id, name="the result")
+            again = read_again(Request(result, json_elements.rows_of_both(source, result)))
+            notes += judge(again, job.codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
+            job.again["result"] = again.as_dict()
+        else:
+            notes.append("not verified; --verify reads it back")
+        rows, size = _copied(source, job, parts)
+    except json_elements.NotCopied:
+        return None
+    return Conversion(
+        source.format, str(job.codec), rows, source.size, size, not verify, verify, False, [], [], notes, job.again
+    )  # fmt: skip
 
 
 def _of_lines(source: Source, job: _Job) -> Conversion | None:
@@ -503,14 +491,7 @@ def _same_bytes(source: Source, target: Codec, job: _Job) -> bool:
 
 def _recompress(source: Source, job: _Job) -> Conversion:
     compare = source.size <= VERIFY_BYTES if job.verify is None else job.verify
-    with _opened(job) as file:
-        counted = Counted(file)
-        with batches.compressing(cast(BinaryIO, counted), compressor_of(job.codec), compare=compare) as out:
-            for step in source.steps():
-                out.write(step)
-                if job.on_progress is not None:
-                    job.on_progress(min(source.done, source.size), source.size)
-        job.watch.check()
+    _, size = _copied(source, job, ((step, 0) for step in source.steps()), compare=compare)
     other = f", not written again by {job.codec.library_name}" * (":" in codec_part(job.given or ""))
     note = f"only the compression changed: the same bytes were copied{other}"
     if compare and job.codec.compressor is not None:
@@ -518,9 +499,26 @@ def _recompress(source: Source, job: _Job) -> Conversion:
     if not job.verify:
         note += f"; whether they are valid {source.format} was not checked (--verify reads them)"
     return Conversion(
-        source.format, str(job.codec), 0, source.size, counted.count, True, bool(job.verify), True, [], [],
+        source.format, str(job.codec), 0, source.size, size, True, bool(job.verify), True, [], [],
         [*source.notes, note, *objects.notes_of(job.codec)],
     )  # fmt: skip
+
+
+def _copied(
+    source: Source, job: _Job, parts: Iterable[tuple[bytes, int]], *, compare: bool = False
+) -> tuple[int, int]:
+    """Writes pieces of text; gives how many values they have, and the bytes that were written."""
+    rows = 0
+    with _opened(job) as file:
+        counted = Counted(file)
+        with batches.compressing(cast(BinaryIO, counted), compressor_of(job.codec), compare=compare) as out:
+            for text, count in parts:
+                out.write(text)
+                rows += count
+                if job.on_progress is not None:
+                    job.on_progress(min(source.done, source.size), source.size)
+        job.watch.check()
+    return rows, counted.count
 
 
 def _streams(source: Source, target: Codec, job: _Job) -> bool:

@@ -40,6 +40,7 @@
 
 mod array;
 mod column;
+mod elements;
 mod finder;
 mod found;
 mod nested;
@@ -55,6 +56,7 @@ use arrow_schema::Fields;
 
 use crate::blit::wrong;
 use crate::{Error, ErrorKind, Result};
+pub use elements::{elements, ArrayLines};
 pub use finder::Finder;
 use found::Names;
 use nested::Object;

@@ -38,7 +38,9 @@ mod _tare {
     #[pymodule_export]
     use super::lan::PacketRelay;
     #[pymodule_export]
-    use super::ndjson::{JsonStructure, NdjsonFinder, NdjsonReader, NdjsonRows};
+    use super::ndjson::{
+        json_elements, JsonArrayLines, JsonStructure, NdjsonFinder, NdjsonReader, NdjsonRows,
+    };
     #[pymodule_export]
     use super::reader::{survey, Reader, SeekableReader};
     #[pymodule_export]

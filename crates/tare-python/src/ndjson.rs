@@ -6,8 +6,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
-use tare::ndjson::{Change, ChangeKind, Finder, Reader, Structure};
+use pyo3::types::{PyBytes, PyCapsule, PyTuple};
+use tare::ndjson::{ArrayLines, Change, ChangeKind, Finder, Reader, Structure};
 
 use crate::error::to_py;
 use crate::robject::{array_capsules, schema_capsule, schema_of};
@@ -187,5 +187,45 @@ impl JsonStructure {
             ("lines", number(counts.lines)),
             ("in_line", i64::from(counts.in_line)),
         ]
+    }
+}
+
+/// Lines of JSON, checked, without white space between tokens, and how many they are.
+#[pyfunction]
+pub fn json_elements<'py>(
+    py: Python<'py>,
+    lines: &[u8],
+    separator: &[u8],
+) -> PyResult<(Bound<'py, PyBytes>, u64)> {
+    let made = py.detach(|| tare::ndjson::elements(lines, separator));
+    let (text, count) = made.map_err(|error| to_py(py, error))?;
+    Ok((PyBytes::new(py, &text), count))
+}
+
+/// Cuts the text of an array into lines.
+#[pyclass(frozen, module = "tare._tare")]
+pub struct JsonArrayLines(Mutex<ArrayLines>);
+
+#[pymethods]
+impl JsonArrayLines {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    #[pyo3(name = "pass_over")]
+    fn pass<'py>(&self, py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let lines = py.detach(|| {
+            let mut array = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            array.pass(text)
+        });
+        Ok(PyBytes::new(py, &lines.map_err(|error| to_py(py, error))?))
+    }
+
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        let mut array = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *array)
+            .end()
+            .map_err(|error| to_py(py, error))
     }
 }

@@ -33,6 +33,7 @@ __all__ = [
     "becomes_columns",
     "blocks",
     "columns_of",
+    "may_read",
     "table_of",
     "table_written",
 ]
@@ -167,7 +168,7 @@ def batches_of_once(
     """
     import pyarrow as pa
 
-    if not _may_read(source):
+    if not may_read(source):
         raise Contradicted
     finder, rest = NdjsonFinder(), blocks(source, size)
     try:
@@ -241,9 +242,15 @@ def blocks(source: Source, size: int = _BLOCK_BYTES) -> Iterator[bytes]:
         yield last
 
 
+def may_read(source: Source) -> bool:
+    """Returns whether it is a whole text of JSON in UTF-8 that no other reader was asked for."""
+    plain = source.format in _READ and source.reader is None and not source.cut
+    return plain and recognise.encoding_of(source.head) in (None, "utf-8-sig")
+
+
 def _read(source: Source, size: int, *, keep: bool) -> NdjsonFinder | None:
     """What read all lines, or an array; None if they are none, or left to others."""
-    if not _may_read(source):
+    if not may_read(source):
         return None
     finder = NdjsonFinder()
     try:
@@ -257,12 +264,6 @@ def _read(source: Source, size: int, *, keep: bool) -> NdjsonFinder | None:
         return finder if len(finder) and _schema(finder).names else None
     except TareError:  # whoever reads it as documents says it, or knows what it is
         return None
-
-
-def _may_read(source: Source) -> bool:
-    """Returns whether it is a whole text of JSON in UTF-8 that no other reader was asked for."""
-    plain = source.format in _READ and source.reader is None and not source.cut
-    return plain and recognise.encoding_of(source.head) in (None, "utf-8-sig")
 
 
 def _agrees(source: Source, schema: pa.Schema) -> bool:
