@@ -28,10 +28,10 @@ same <- function(a, b, seen = new.env()) {
     if (!identical(names, ls(b, all.names = TRUE, sorted = TRUE))) return(FALSE)
     if (!same(parent.env(a), parent.env(b), seen)) return(FALSE)
     for (name in names) {
-      x <- try(get(name, envir = a, inherits = FALSE), silent = TRUE)
-      y <- try(get(name, envir = b, inherits = FALSE), silent = TRUE)
-      if (inherits(x, "try-error") || inherits(y, "try-error")) next
-      if (!same(x, y, seen)) return(FALSE)
+      x <- tryCatch(list(get(name, envir = a, inherits = FALSE)), error = function(e) NULL)
+      y <- tryCatch(list(get(name, envir = b, inherits = FALSE)), error = function(e) NULL)
+      if (is.null(x) || is.null(y)) next
+      if (!same(x[[1L]], y[[1L]], seen)) return(FALSE)
     }
     return(same(attributes(a), attributes(b), seen))
   }
@@ -128,10 +128,15 @@ say <- function(folder, name, verdict, why = "") {
 
 for (folder in readLines(arguments[1])) {
   source <- list.files(folder, "^source\\.", full.names = TRUE)[1]
-  original <- tryCatch(opened(source), error = function(e) e)
   several <- grepl("RData$", source)
-  if (inherits(original, "simpleError")) {
-    say(folder, "source", "CANNOT", conditionMessage(original))
+  # What a value of a class is, or extends, cannot be asked where the package of the class is not installed.
+  failed <- NULL
+  original <- tryCatch(opened(source), error = function(e) {
+    failed <<- conditionMessage(e)
+    NULL
+  })
+  if (!is.null(failed)) {
+    say(folder, "source", "CANNOT", failed)
     next
   }
   for (name in list.files(folder, "^(same|other|qs2)\\.")) {
@@ -149,7 +154,7 @@ for (folder in readLines(arguments[1])) {
   }
   chosen <- file.path(folder, "variable")
   frame <- if (several && file.exists(chosen)) original[[readLines(chosen, encoding = "UTF-8")]] else original
-  if (is.data.frame(frame)) {
+  if (tryCatch(is.data.frame(frame), error = function(e) FALSE)) {
     tryCatch(write_dump(frame, file.path(folder, "dump.tsv"), file.size(source) < 2^26), error = function(e) {
       unlink(file.path(folder, "dump.tsv"))
       say(folder, "dump", "CANNOT", conditionMessage(e))

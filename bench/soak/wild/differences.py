@@ -11,7 +11,7 @@ from typing import Any
 from readers import Cells, Table, table_of_rows
 from values import Clock, Span, Stamp, agree, cell_agrees
 
-__all__ = ["Difference", "differences", "kind_of"]
+__all__ = ["Difference", "differences", "kind_of", "rows_of"]
 
 _NUMBERS = (int, float, Decimal)
 _TIMES = (Stamp, Clock, Span)
@@ -68,9 +68,9 @@ def differences(truth: Any, other: Any) -> list[Difference]:
     if isinstance(truth, Table) and isinstance(other, Table):
         return _first_of_each(_tables(truth, other))
     if isinstance(truth, Table) and isinstance(other, list):
-        return differences(truth, _rows(other))
+        return differences(truth, rows_of(other))
     if isinstance(truth, list) and isinstance(other, Table):
-        return differences(_rows(truth), other)
+        return differences(rows_of(truth), other)
     if isinstance(truth, (Table, Cells)) or isinstance(other, (Table, Cells)):
         text = f"{type(truth).__name__} beside {type(other).__name__}"
         return [Difference("", "columns", text)]
@@ -88,7 +88,8 @@ def _first_of_each(found: Iterator[Difference]) -> list[Difference]:
     return list(first.values())
 
 
-def _rows(rows: list[Any]) -> Any:
+def rows_of(rows: list[Any]) -> Any:
+    """Return a list as a table, if it is one of objects."""
     try:
         return table_of_rows(rows, None)
     except TypeError:

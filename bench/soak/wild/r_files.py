@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from differences import Difference, differences
+from differences import Difference, differences, rows_of
 from examining import Findings, attempt, told_of
 from readers import Cells, Table, read_again
 from values import canonical
@@ -109,6 +109,8 @@ def _of_table(truth: Table, other: Any) -> list[Difference]:
     if isinstance(other, dict):
         return []
     # Columns that R does not write down are compared by R itself.
+    if isinstance(other, list):
+        other = rows_of(other)
     if isinstance(other, Table):
         names = {name for name, _ in truth.columns}
         other = Table(other.rows, [(name, values) for name, values in other.columns if name in names])

@@ -70,6 +70,10 @@ def _plain_column(column: Any, *, by_rows: bool) -> Any:
 
     if isinstance(column.type, pa.BaseExtensionType):
         return _of_extension(column)
+    if pa.types.is_dictionary(column.type) and pa.types.is_nested(column.type.value_type):
+        # Arrow casts no categories that are lists or structs, and makes none.
+        level: Any = column.type.value_type
+        return pa.chunked_array([chunk.dictionary.take(chunk.indices) for chunk in column.chunks], level)
     if _has_null_level(column):
         return column.cast(column.type.value_type).dictionary_encode().cast(column.type)
     wanted = _plain_type(column.type, times=by_rows and _has_finer_times(column))

@@ -407,3 +407,20 @@ def test_levels_beyond_what_an_array_holds_stay_as_they_are(tmp_path, monkeypatc
     assert tare.read(tmp_path / "out.parquet").to_pylist() == table.to_pylist()
     with pytest.raises(Unsupported, match="several dictionaries"):
         Dataset(table, name="x").save_part(tmp_path / "x")
+
+
+@pytest.mark.parametrize("to", ["parquet", "csv", "orc", "avro", "ndjson", "arrow"])
+def test_categories_that_are_lists_are_written_or_refused_in_words(tmp_path, to: str) -> None:
+    """Arrow casts no such categories, whether or not null is one of their levels."""
+    for level in ([3], None):
+        indices = pa.array([0, 1, None, 0], pa.int8())
+        lists = pa.DictionaryArray.from_arrays(indices, pa.array([[1, 2], level], pa.list_(pa.int64())))
+        feather.write_feather(pa.table({"l": lists}), tmp_path / "x.feather", compression="uncompressed")
+        try:
+            tare.convert(tmp_path / "x.feather", tmp_path / f"x.{to}")
+        except tare.TareError:
+            assert not (tmp_path / f"x.{to}").exists()
+            continue
+        back = tare.kinds.convert(tare.read(tmp_path / f"x.{to}"), "arrow")
+        assert back["l"].to_pylist() == [[1, 2], level, None, [1, 2]]
+        (tmp_path / f"x.{to}").unlink()

@@ -290,6 +290,24 @@ def test_what_r_wrote_down_is_read(module: Any) -> None:
     assert table.columns[1][1][0] == 1.5
 
 
+def test_columns_that_r_does_not_write_down_are_its_own_affair(module: Any, tmp_path: Path) -> None:
+    """Such as lists and times; the others are compared in each format."""
+    (tmp_path / "dump.tsv").write_text("2\nn\ninteger\n2\n1\n2\n")
+    (tmp_path / "table.json").write_text('[{"n": 1, "when": "2020-01-01T00:00:00"}, {"n": 3, "when": null}]')
+    found = module("r_files").examine_tables(tmp_path)
+    assert found.wrong == [["json", "json: column n, row 2: 2 beside 3"]]
+
+
+def test_moments_that_makers_wrote_down_have_any_digits(module: Any, tmp_path: Path) -> None:
+    """ORC's own tool writes them with a space, and no more digits than there are."""
+    (tmp_path / "x.jsn").write_text('{"t": "2038-05-05 12:34:56.1", "s": "a"}\n')
+    table = next(module("readers").read_again("orc", tmp_path / "x.orc", tmp_path / "x.jsn"))[1]
+    written = module("readers").Table(1, [("t", ["2038-05-05T12:34:56.100000"]), ("s", ["a"])])
+    other = module("readers").Table(1, [("t", ["2038-05-05T12:34:56.200000"]), ("s", ["a"])])
+    assert module("differences").differences(table, written) == []
+    assert len(module("differences").differences(table, other)) == 1
+
+
 def test_r_compares_values_of_r(tmp_path: Path) -> None:
     """Environments by their contents; another value, name or attribute is a difference, in them too."""
     program = need_r()
@@ -307,9 +325,16 @@ def test_r_compares_values_of_r(tmp_path: Path) -> None:
     saveRDS(made(1, "b"), "name/same.rds")
     d <- data.frame(n = c(1.5, NA), t = c("a\tb", NA), l = c(TRUE, NA), i = c(2L, NA), w = as.Date(c("1970-01-03", NA)))
     save(d, file = "table/source.RData")
+    # An object of a class whose package is missing, in front of others.
+    dir.create("foreign")
+    setClass("Strange", representation(x = "numeric"), where = globalenv())
+    strange <- new("Strange", x = 1)
+    attr(class(strange), "package") <- "noSuchPackage"
+    saveRDS(strange, "foreign/source.rds")
+    saveRDS(strange, "foreign/same.rds")
     saveRDS(d, "table/other.rds")
     writeLines("d", "table/variable")
-    writeLines(c("good", "value", "name", "table"), "folders")
+    writeLines(c("foreign", "good", "value", "name", "table"), "folders")
     """
     (tmp_path / "make.R").write_text(make, encoding="utf-8")
     subprocess.run([program, "--vanilla", "make.R"], cwd=tmp_path, check=True)
@@ -321,7 +346,7 @@ def test_r_compares_values_of_r(tmp_path: Path) -> None:
         verdicts[folder, name] = verdict
     assert verdicts == {
         ("good", "same.rds"): "SAME", ("value", "same.rds"): "DIFFERS", ("name", "same.rds"): "DIFFERS",
-        ("table", "other.rds"): "SAME",
+        ("table", "other.rds"): "SAME", ("foreign", "same.rds"): "SAME",
     }  # fmt: skip
     dumped = (tmp_path / "table" / "dump.tsv").read_text(encoding="utf-8")
     assert dumped.splitlines()[:11] == [
