@@ -26,6 +26,7 @@ from tare.converting.conversion import Conversion
 from tare.converting.counting import changes_of
 from tare.converting.encoding import Encoded, advising, encode, usual_codec
 from tare.converting.naming import codec_for, compressor_of, of_files
+from tare.converting.non_finite import NonFinite
 from tare.converting.reading_back import read_back
 from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.converting.second_reading.source import SourceReading
@@ -300,17 +301,28 @@ def _convert(
 
 def _elements(source: Source, job: _Job) -> Conversion | None:
     """Lines of JSON into an array, or an array into lines, by their own text; None if they are read as documents."""
-    asked = job.columns is not None or job.encoding is not None or job.verify or hasattr(job.dst, "write")
+    asked = job.columns is not None or job.encoding is not None or job.verify
     if asked or not json_elements.may_copy(source, job.codec, job.given):
         return None
-    verify = job.verify is None and source.size * (6 if source.compressors else 1) <= VERIFY_BYTES
+    small = source.size * (6 if source.compressors else 1) <= VERIFY_BYTES
+    verify = job.verify is None and small
     notes = [*source.notes, "each value's own text was copied"]
     parts: Iterable[tuple[bytes, int]] = json_elements.pieces(source, job.codec)
     try:
-        if verify:
+        if small:
             parts = list(parts)
+            notes += filter(None, [json_elements.repeated_note(source)])
+        elif hasattr(job.dst, "write"):  # what went into a file object is not taken back
+            for _ in json_elements.pieces(source, job.codec):
+                pass
+        if verify:
             result = find(b"".join(text for text, _ in parts), format=job.codec.format_id, name="the result")
-            again = read_again(Request(result, json_elements.rows_of_both(source, result)))
+            if not json_elements.is_same(source, result):
+                return None
+            value = json_elements.value_of(source)
+            again = SecondReading(why="it has numbers that Python has not")
+            if value is not None:
+                again = read_again(Request(result, value))
             notes += judge(again, job.codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
             job.again["result"] = again.as_dict()
         else:
@@ -319,7 +331,7 @@ def _elements(source: Source, job: _Job) -> Conversion | None:
     except json_elements.NotCopied:
         return None
     return Conversion(
-        source.format, str(job.codec), rows, source.size, size, not verify, verify, False, [], [], notes, job.again
+        source.format, str(job.codec), rows, source.size, size, not small, verify, False, [], [], notes, job.again
     )  # fmt: skip
 
 
@@ -436,6 +448,7 @@ def _whole(
             changes.type_losses(data.value.schema, codec), codec, allow_loss=job.allow_loss
         )
     if not verify:
+        found += _non_finite(data, codec, job)
         further += written.notes
         further.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
@@ -448,6 +461,20 @@ def _whole(
         [loss.as_dict() for loss in losses], [*notes, *job.reading.notes, *further],
         {**job.reading.found, **job.again},
     )  # fmt: skip
+
+
+def _non_finite(data: Dataset, codec: Codec, job: _Job) -> list[dict[str, Any]]:
+    """NaN and infinities on their way into JSON, which are found without reading it back.
+
+    Raises:
+        EncodeError: There are some, and no loss is allowed.
+    """
+    if data.kind != "table":
+        found = changes.non_finite_losses(codec, data.value, data.kind)
+        return changes.allowed(found, codec, allow_loss=job.allow_loss)
+    finite = NonFinite(codec, allow_loss=job.allow_loss)
+    finite.pass_over(data.value)
+    return finite.changes
 
 
 def _verify(
@@ -542,6 +569,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
     import pyarrow as pa
 
     found = changes.allowed(changes.type_losses(schema, job.codec), job.codec, allow_loss=job.allow_loss)
+    finite = NonFinite(job.codec, allow_loss=job.allow_loss)
     source.counted, count = [], 0
     with _opened(job) as file:
         counted = Counted(file)
@@ -551,6 +579,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
                 batches.writer(out, job.codec, schema) as writer,
             ):
                 for batch in rows:
+                    finite.pass_over(batch)
                     writer.write_batch(batch)
                     count += batch.num_rows
                     if job.on_progress is not None:
@@ -562,7 +591,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
                 raise EncodeError(str(error), format=job.codec.format_id) from error
             raise
         job.watch.check()
-    found += changes_of(source.counted, nulls_alone=False)
+    found += [*finite.changes, *changes_of(source.counted, nulls_alone=False)]
     notes = [*dict.fromkeys([*source.notes, *repeated_notes(schema)]), _BY_BATCHES]
     return Conversion(
         source.format, str(job.codec), count, source.size, counted.count, True, False, False, found, [], notes

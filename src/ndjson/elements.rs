@@ -1,7 +1,6 @@
 //! Values of JSON with their own text: lines become the elements of an array, and an array becomes lines.
 
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use super::{placed, space};
 use crate::blit::{cut, wrong};
@@ -12,7 +11,7 @@ use crate::Result;
 /// Numbers and strings keep their spelling, objects their names in order. Blank lines are left out.
 ///
 /// # Errors
-/// `Malformed`: a line is no value of JSON, or has half of a surrogate pair; with the byte offset in the text.
+/// `Malformed`: a line is no value of JSON; with the byte offset in the text.
 ///
 /// # Example
 /// ```
@@ -39,18 +38,12 @@ pub fn elements(lines: &[u8], separator: &[u8]) -> Result<(Vec<u8>, u64)> {
     Ok((out, count))
 }
 
-/// Whether a text is one value of JSON whose strings are text.
+/// Whether a text is one value of JSON; half of a surrogate pair is an escape as any other (RFC 8259, 8.2).
 fn check(line: &[u8]) -> Result<()> {
     let valid =
         |error: serde_json::Error| wrong(&error.to_string(), error.column().saturating_sub(1));
     let text = std::str::from_utf8(line).map_err(|error| wrong("no UTF-8", error.valid_up_to()))?;
     serde_json::from_str::<IgnoredAny>(text).map_err(valid)?;
-    // What passes over strings does not look at the pairs of escapes that stand for one character.
-    if memchr::memmem::find(line, b"\\ud").is_some()
-        || memchr::memmem::find(line, b"\\uD").is_some()
-    {
-        serde_json::from_str::<Value>(text).map_err(valid)?;
-    }
     Ok(())
 }
 
@@ -244,11 +237,10 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_an_error_at_its_byte() {
-        let cases: [(&[u8], u64); 6] = [
+        let cases: [(&[u8], u64); 5] = [
             (b"{}\n{\"a\": NaN}\n", 9),
             (b"{}\n{\"a\": 1} 2\n", 12),
             (b"\"\xff\"", 1),
-            (b"\"\\ud800\"", 7),
             (b"1\n\x0c\n", 2),
             (b"[1,]", 3),
         ];
@@ -260,7 +252,7 @@ mod tests {
                 "{error}"
             );
         }
-        assert!(elements(br#""\ud83d\ude00 \\ud800""#, b",").is_ok());
+        assert!(elements(br#""\ud83d\ude00 \ud800""#, b",").is_ok());
     }
 
     #[test]

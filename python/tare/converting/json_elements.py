@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tare._tare import JsonArrayLines, json_elements
 from tare.codec import Codec, codec_part
 from tare.converting import line_tables
+from tare.datasets import repeats
 from tare.datasets.source import Source
 from tare.errors import TareError
 from tare.formats.csv_rows import BOM
 from tare.formats.side_by_side import in_order
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["NotCopied", "may_copy", "pieces", "rows_of_both"]
+__all__ = ["NotCopied", "is_same", "may_copy", "pieces", "repeated_note", "value_of"]
 
 _FORMATS = {"json", "ndjson"}
 _BLOCK_BYTES = 4 << 20
@@ -35,7 +34,7 @@ def may_copy(source: Source, codec: Codec, given: str | None) -> bool:
         codec: What is written.
         given: Its id as the user gave it; one that names a library or a setting is to be written by that.
     """
-    plain = given is None or codec_part(given) in _FORMATS
+    plain = given is None or codec_part(given).partition("+")[0] in _FORMATS
     return plain and {source.format, codec.format_id} == _FORMATS and line_tables.may_read(source)
 
 
@@ -55,40 +54,54 @@ def pieces(source: Source, codec: Codec) -> Iterator[tuple[bytes, int]]:
     >>> b"".join(piece for piece, _ in pieces(lines, Codec.parse("json")))
     b'[{"a":1.50},{"b":[]}]'
     """
-    array = codec.format_id == "json"
-    lines = line_tables.blocks(source, _BLOCK_BYTES) if array else _lines(source)
+    first, between, last = (b"[", b",", b"]") if codec.format_id == "json" else (b"", b"\n", b"\n")
     count = 0
-    try:
-        for text, number in in_order(lines, partial(json_elements, separator=b"," if array else b"\n")):
-            if not number:
-                continue
-            if array:
-                yield b"," if count else b"[", 0
-            yield text, number
-            if not array:
-                yield b"\n", 0
-            count += number
-    except TareError:
-        raise NotCopied from None
+    for text, number in _compact(source, between):
+        yield between if count else first, 0
+        yield text, number
+        count += number
     if not count:
         raise NotCopied
-    if array:
-        yield b"]", 0
+    yield last, 0
 
 
-def rows_of_both(source: Source, result: Source) -> pa.Table:
-    """Returns the rows of two files of JSON that are the same table.
-
-    Raises:
-        NotCopied: One of them is no table, or they are not the same.
-    """
-    first, second = line_tables.table_of(source), line_tables.table_of(result)
-    if first is None or second is None or not first[0].equals(second[0]) or first[1] != second[1]:
-        raise NotCopied
-    return first[0]
+def is_same(source: Source, result: Source) -> bool:
+    """Returns whether two files of JSON have values of the same text, in the same order."""
+    first, second = (b"\n".join(text for text, _ in _compact(one, b"\n")) for one in (source, result))
+    return first == second
 
 
-def _lines(source: Source) -> Iterator[bytes]:
+def value_of(source: Source) -> Any:
+    """Returns the values of a file: a table if its objects are one, else a document; None if Python has no such numbers."""
+    found = line_tables.table_of(source)
+    if found is not None:
+        return found[0]
+    from tare.datasets import documents
+
+    try:
+        return documents.load(replace(source, notes=[]))[0]
+    except TareError:
+        return None
+
+
+def repeated_note(source: Source) -> str:
+    """Returns what to say of names that stand twice in one object; empty if there are none."""
+    said = repeats.told(source.read()[0], lines=source.format == "ndjson")
+    return said.replace(repeats.KEPT, "all of its values are kept, and most readers take the last")
+
+
+def _compact(source: Source, between: bytes) -> Iterator[tuple[bytes, int]]:
+    """The values without white space around their tokens, some at a time with this between them, and how many."""
+    lines = line_tables.blocks(source, _BLOCK_BYTES) if source.format == "ndjson" else _cut(source)
+    try:
+        for text, number in in_order(lines, partial(json_elements, separator=between)):
+            if number:
+                yield text, number
+    except TareError:
+        raise NotCopied from None
+
+
+def _cut(source: Source) -> Iterator[bytes]:
     """The elements of an array, a line each."""
     array, first = JsonArrayLines(), True
     for step in source.steps(_BLOCK_BYTES):

@@ -158,7 +158,9 @@ def pressed(codec: str | None, dst: str, compressor: str | None) -> str | None:
         raise UsageError(f"{found} has a compressor already: not with --compressor {compressor}")
     if dict(found.settings).get("container") == "collection":
         return str(Codec.parse(f"{found},compression={compressor}"))
-    return f"{found}+{compressor}"
+    # Who names no library gets the one that is usual with that compressor, as by the ending `.json.zst`.
+    short = codec if codec is not None else str(found) if found.settings else found.format_id
+    return f"{short}+{compressor}"
 
 
 def contradiction(dst: str, codec: Codec) -> str:

@@ -14,7 +14,10 @@ from tare._tare import NdjsonFinder
 from tare.datasets.source import printable
 from tare.errors import TareError
 
-__all__ = ["BINARY", "MOST_BYTES", "first_repeated", "is_a_table", "note", "told", "told_of"]
+__all__ = ["BINARY", "KEPT", "MOST_BYTES", "first_repeated", "is_a_table", "note", "told", "told_of"]
+
+KEPT = "only the last of its values is kept"
+"""What becomes of them where values are read."""
 
 MOST_BYTES = 64 << 20
 """Texts beyond this are not looked through: it takes about as long as reading them twice."""
@@ -84,7 +87,7 @@ def note(names: list[Any]) -> str:
     more = f", and in {others:,} more object{'s' * (others != 1)} a name" if others else ""
     first = names[0]
     shown = ascii(printable(first, 40)) if isinstance(first, str) else printable(repr(first), 40)
-    return f"the name {shown} stands twice in one object{more}; only the last of its values is kept"
+    return f"the name {shown} stands twice in one object{more}; {KEPT}"
 
 
 def told_of(format: str, data: bytes) -> str:

@@ -17,13 +17,14 @@ from tare.fidelity.values import compare_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["JSON_FORMATS", "NOT_JSON", "add_non_finite", "has_finite_columns", "non_finite_changes"]
+__all__ = ["JSON_FORMATS", "NOT_JSON", "WORDS", "add_non_finite", "has_finite_columns", "non_finite_changes"]
 
 NOT_JSON = "text that is not JSON"
 """Such a number after it was written, in the words of a change."""
 JSON_FORMATS = ("json", "ndjson")
 """Formats of JSON text, by id."""
-_WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+"""How libraries write such numbers that write them at all."""
 _ROW = re.compile(r"\[(\d+)\]")
 _MOST = 1_000
 
@@ -127,7 +128,7 @@ def _marked_changes(value: Any) -> list[Change]:
 
 
 def _named(change: Change) -> Change:
-    return replace(change, in_=_WORDS.get(change.in_, "NaN"))
+    return replace(change, in_=WORDS.get(change.in_, "NaN"))
 
 
 def _columns(back: Any) -> Iterable[tuple[str, list[Any]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import tare
+from tare._tare import decompress
 from tare.datasets import documents
 from tare.errors import EncodeError, TareError
 
@@ -78,20 +80,50 @@ def test_compressors_and_marks_are_read_and_written(tmp_path: Path) -> None:
     assert json.loads(gzip.decompress((tmp_path / "x.json.gz").read_bytes())) == ROWS
 
 
+@pytest.mark.parametrize("most", [1, 1 << 20])
 @pytest.mark.parametrize("verify", [None, False])
-def test_a_number_keeps_its_digits(
-    tmp_path: Path, verify: bool | None, monkeypatch: pytest.MonkeyPatch
+def test_a_value_keeps_its_text_at_any_size(
+    tmp_path: Path, verify: bool | None, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """None of these is a table, or would be what it was as one of Python's doubles."""
-    monkeypatch.setattr("tare.io.VERIFY_BYTES", 1)
+    """None of these is a table, or would be what it was as one of Python's values."""
+    monkeypatch.setattr("tare.io.VERIFY_BYTES", most)
     text = (
-        '{"a":0.1000000000000000055511151231257827,"b":-0,"c":1E+2}\n[12345678901234567890123]\n"\\u00e9"\n'
+        '{"a":0.1000000000000000055511151231257827,"b":-0,"c":1E+2}\n[12345678901234567890123,1E400]\n"\\u00e9\\ud800"\n'
+        '{"a":1,"a":2}\n'
     )
     (tmp_path / "x.ndjson").write_text(text)
-    tare.convert(tmp_path / "x.ndjson", tmp_path / "x.json", verify=verify)
+    done = tare.convert(tmp_path / "x.ndjson", tmp_path / "x.json", verify=verify)
     assert (tmp_path / "x.json").read_text() == f"[{','.join(text.splitlines())}]"
+    assert done.verified == (verify is None and most > 1)
+    noted = (
+        "the name 'a' stands twice in one object; all of its values are kept, and most readers take the last"
+    )
+    assert (noted in done.notes) == (most > 1)
     tare.convert(tmp_path / "x.json", tmp_path / "y.ndjson", verify=verify)
     assert (tmp_path / "y.ndjson").read_text() == text
+
+
+@pytest.mark.parametrize("most", [1, 1 << 20])
+def test_a_file_object_gets_the_same_text(tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing goes into it before all of the source is known to be JSON."""
+    monkeypatch.setattr("tare.io.VERIFY_BYTES", most)
+    (tmp_path / "x.ndjson").write_text('{"a":1.50}\n{"b":-0}\n')
+    out = io.BytesIO()
+    tare.convert(tmp_path / "x.ndjson", out, codec="json")
+    assert out.getvalue() == b'[{"a":1.50},{"b":-0}]'
+    (tmp_path / "x.ndjson").write_text('{"a":1.50}\n' * 9 + '{"a": 1 2}\n')
+    out = io.BytesIO()
+    with pytest.raises(TareError, match="line 10"):
+        tare.convert(tmp_path / "x.ndjson", out, codec="json")
+    assert out.getvalue() == b""
+
+
+@pytest.mark.parametrize("codec", ["json+zstd", None])
+def test_a_compressor_changes_no_text(tmp_path: Path, codec: str | None) -> None:
+    (tmp_path / "x.ndjson").write_text('{"a":1.50}\n')
+    name = tmp_path / ("x.json" if codec else "x.json.zst")
+    tare.convert(tmp_path / "x.ndjson", name, codec=codec)
+    assert decompress(name.read_bytes()) == b'[{"a":1.50}]'
 
 
 @pytest.mark.parametrize("verify", [None, False, True])

@@ -26,7 +26,7 @@ mod times;
 mod write;
 
 use super::{Loss, RObject, ReadOptions};
-use crate::Result;
+use crate::{Error, Result};
 
 /// Reads the one value that `text` is.
 ///
@@ -51,7 +51,15 @@ use crate::Result;
 /// # Ok::<(), tare::Error>(())
 /// ```
 pub fn parse(text: &str, options: &ReadOptions) -> Result<RObject> {
-    parse::object(text, options)
+    parse::object(text, options).map_err(named)
+}
+
+/// The error with the name of the format, of what is made of the values too.
+fn named(error: Error) -> Error {
+    match error.format() {
+        Some(_) => error,
+        None => error.with_format("dput"),
+    }
 }
 
 /// Writes code that R reads the same value from, as its `dput` does with `control = "exact"`; and
@@ -120,7 +128,9 @@ mod tests {
             memory_budget: budget,
             ..ReadOptions::default()
         };
-        parse(text, &options).unwrap_err().kind()
+        let error = parse(text, &options).unwrap_err();
+        assert_eq!(Some("dput"), error.format(), "{error}");
+        error.kind()
     }
 
     #[test]
@@ -188,6 +198,7 @@ mod tests {
             "c(a = 1:999999999)",
             "numeric(99999999)",
             "as.raw(1:999999999)",
+            "as.raw(1e8:0)",
         ] {
             assert_eq!(ErrorKind::Limit, limited(text, None), "{text}");
         }
