@@ -159,8 +159,8 @@ def pressed(codec: str | None, dst: str, compressor: str | None) -> str | None:
     if dict(found.settings).get("container") == "collection":
         return str(Codec.parse(f"{found},compression={compressor}"))
     # Who names no library gets the one that is usual with that compressor, as by the ending `.json.zst`.
-    short = codec if codec is not None else str(found) if found.settings else found.format_id
-    return f"{short}+{compressor}"
+    bare = found.format_id == codec if codec is not None else not found.settings
+    return f"{found.format_id if bare else found}+{compressor}"
 
 
 def contradiction(dst: str, codec: Codec) -> str:
