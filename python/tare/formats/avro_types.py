@@ -36,7 +36,6 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
 
     Raises:
         EncodeError: A column is of several types that no one of Arrow's holds; or the file holds no records.
-        Unsupported: The same, where maps would be taken for records.
         Malformed: Two fields have one name.
     """
     import pyarrow as pa
@@ -60,13 +59,9 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
         kind = _arrow_type(field["type"], named, ())
         if kind is not None:
             arrays.append(pa.array(cells, kind))
-        elif _holds_map(field["type"], named, ()):
-            raise Unsupported(
-                f"column {name[:80]!r}: a union of several types, or a type within itself, that has maps in it "
-                "is none of Arrow's types",
-                format="avro",
-                path=name,
-            )
+        elif _holds_map(field["type"], named, ()):  # which would be taken for records
+            said = f"column {name[:80]!r}: a union of several types, or a type within itself, that has maps in it is none of Arrow's types"
+            raise EncodeError(said, format="avro", path=name)
         elif _joins_records(field["type"], named, ()):
             said = f"column {name[:80]!r}: records of several types have no one type of Arrow"
             raise EncodeError(said, format="avro", path=name)
