@@ -166,6 +166,39 @@ def test_nanoseconds_and_large_integers_are_kept_in_avro(tmp_path: Path, moment:
     assert back["u"].to_pylist() == [Decimal(2**64 - 1)]
 
 
+BIG = 2**64 - 1
+WITHIN: dict[str, tuple[Any, list[Any], list[Any]]] = {
+    "lists": (pa.array([[BIG, 1], None], pa.list_(pa.uint64())), [[BIG, 1], None], []),
+    "structs": (pa.array([{"a": [BIG], "b": 5}, None], pa.struct([("a", pa.list_(pa.uint64())), ("b", pa.uint64())])), [{"a": [BIG], "b": 5}, None], []),
+    "maps": (pa.array([[("k", BIG)], []], pa.map_(pa.string(), pa.uint64())), [{"k": BIG}, {}], []),
+    "levels": (pa.array([BIG, 0, None], pa.uint64()).dictionary_encode(), [BIG, 0, None], []),
+    "lists of moments": (pa.array([[0, 1001], None], pa.list_(pa.timestamp("ns", "Europe/Paris"))), [], [[0, 1001], None]),
+    "pairs with moments": (pa.array([[(BIG, -(2**63) + 1)]], pa.map_(pa.uint64(), pa.timestamp("ns"))), [], [[(BIG, -(2**63) + 1)]]),
+    "levels of moments": (pa.array([1001, 0, None], pa.timestamp("ns")).dictionary_encode(), [], [1001, 0, None]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_they_are_kept_within_others_too(name: str, tmp_path: Path) -> None:
+    """A long has 63 bits and a sign: decimals hold all 64; and nanoseconds have a type of their own."""
+    need_codec("avro")
+    array, numbers, moments = WITHIN[name]
+    done = tare.convert(pa.table({"c": array}), tmp_path / "x.avro")
+    assert done.verified
+    assert {change["verdict"] for change in done.changes} <= {"type"}
+    if numbers:
+        assert [row["c"] for row in read_avro(tmp_path / "x.avro")[1]] == numbers
+    else:
+        kind = array.type.value_type if name.startswith("levels") else array.type
+        back = tare.read(tmp_path / "x.avro")["c"]
+        if pa.types.is_map(kind):
+            pairs = pa.chunked_array([chunk.flatten() for chunk in back.chunks])
+            assert pairs.chunk(0).field(1).cast(pa.int64()).to_pylist() == [moments[0][0][1]]
+        else:
+            inner = pa.list_(pa.int64()) if pa.types.is_list(kind) else pa.int64()
+            assert back.cast(inner).to_pylist() == moments
+
+
 @pytest.mark.parametrize(
     "codec", ["json", "ndjson", "json:msgspec", "yaml", "msgpack", "cbor", "bson", "blit"]
 )

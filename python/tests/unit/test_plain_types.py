@@ -51,6 +51,23 @@ def test_a_library_that_was_named_refuses_them_as_it_does(tmp_path: Path) -> Non
         tare.convert(pa.table({"t": FINE}), tmp_path / "x.json", codec="json:stdlib,default=refuse")
 
 
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("zone", [None, "Europe/Paris"])
+def test_moments_finer_than_python_has_are_text_in_yaml(
+    nested: bool, zone: str | None, tmp_path: Path
+) -> None:
+    """As in JSON: all of the column, whatever fraction each has."""
+    need_codec("yaml")
+    moments = pa.array([0, 1001 if zone else -(2**63) + 1, None], pa.timestamp("ns", zone))
+    table = pa.table({"t": in_lists(moments) if nested else moments})
+    done = tare.convert(table, tmp_path / "x.yaml")
+    assert [(one["path"], one["verdict"]) for one in done.changes] == [("t", "type")]
+    tare.convert(table, tmp_path / "x.json")
+    assert tare.read(tmp_path / "x.yaml") == json.loads((tmp_path / "x.json").read_text())
+    with pytest.raises(EncodeError, match="cannot represent an object of type Timestamp, in column 't'"):
+        tare.convert(table, tmp_path / "y.yaml", codec="yaml:pyyaml")
+
+
 def test_lengths_of_time_keep_their_nanoseconds(tmp_path: Path) -> None:
     pandas = need_module("pandas")
     table = pa.table({"d": pa.array([0, None, -1_700_000_001, 5], pa.duration("ns"))})
