@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tare.codec import Codec
 from tare.converting import line_tables
 from tare.converting.counting import counted_in
+from tare.converting.plain_types import first_without_text
 from tare.datasets import (
     csv_missing,
     csv_quotes,
@@ -258,6 +259,7 @@ class _Fields(_Text):
     def __init__(self, file: BinaryIO, delimiter: str) -> None:
         super().__init__(file)
         self._delimiter = delimiter
+        self._rows = 0
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
@@ -267,11 +269,23 @@ class _Fields(_Text):
         parts = csv_parts(rows, self._delimiter)
         if parts is None:
             options = csv.WriteOptions(include_header=False, delimiter=self._delimiter)
-            csv.write_csv(rows, self._file, options)
-            return
-        next(parts)  # the header
-        for part in parts:
-            self._file.write(part)
+            try:
+                csv.write_csv(rows, self._file, options)
+            except pa.ArrowInvalid as error:
+                if (found := first_without_text(rows)) is None:
+                    raise
+                name, row = found
+                raise Unsupported(
+                    f"csv: column {printable(name, 80)!r}, row {self._rows + row + 1:,}: its bytes are not UTF-8, and only a "
+                    "column that is read whole is written as base64: write into a file, or leave the column out",
+                    format="csv",
+                    path=name,
+                ) from error
+        else:
+            next(parts)  # the header
+            for part in parts:
+                self._file.write(part)
+        self._rows += rows.num_rows
 
 
 class _Lines(_Text):

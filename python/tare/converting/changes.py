@@ -34,6 +34,7 @@ _WOULD_CHANGE = "would change"
 _HAVE_ARROWS_TYPES = ("arrow", "parquet")
 _HOLD_MAPS = ("arrow", "parquet", "orc")
 _OBJECTS = "objects"  # what maps with texts as keys become in JSON and its kin
+_PAIRS = "lists of pairs"  # and those with other keys
 _MOST_OF_TABLES = 10_000  # kinds of change are not told apart beyond
 
 
@@ -63,9 +64,10 @@ def type_losses(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
             told = (f"{field.name} (levels)", "lossy", "ordered", "values without an order", None)
             found.append(_change(*told))
         elif (verdict := _of_maps(field.type)) and not _keeps_maps(codec, field.type):
-            became = "lists of pairs"
-            if kinds.with_text_keys(field.type) and codec.library.native["table"] in ("records", "columns"):
-                verdict, became = "type", _OBJECTS
+            became = _PAIRS
+            if codec.library.native["table"] in ("records", "columns"):  # whose lists hold any types
+                verdict = "type"
+                became = _OBJECTS if kinds.with_text_keys(field.type) else became
             elif codec.format_id == "avro":
                 verdict = "type"  # of records, which hold two types
             told = (field.name, verdict, str(field.type), became, None)
@@ -163,6 +165,11 @@ def columns_changes(before: pa.Table, back: dict[str, list[Any]]) -> list[dict[s
     'lossy'
     """
     found = table_changes(before, _of_columns(back, before.schema))
+    paired = {field.name for field in before.schema if _holds_pairs(field.type)}
+    found = [
+        change | {"to": _PAIRS} if change["verdict"] == "type" and change["path"] in paired else change
+        for change in found
+    ]
     told = {change["path"] for change in found}
     mapped = [field for field in before.schema if kinds.with_text_keys(field.type) and field.name not in told]
     return found + [_change(field.name, "type", str(field.type), _OBJECTS, None) for field in mapped]
@@ -297,8 +304,15 @@ def _of_columns(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
     return pa.table(arrays, names=schema.names)
 
 
+def _holds_pairs(kind: Any) -> bool:
+    """Whether a type has maps that Python has as lists of pairs."""
+    return bool(_of_maps(kind)) and not kinds.with_text_keys(kind)
+
+
 def _with_maps(name: str, cells: list[Any], kind: Any) -> Any:
     """Returns cells as an array in which objects are maps where a type has them; the types of other parts are guessed.
+
+    Lists of pairs in the place of maps become lists of structs, which hold keys and values of two types.
 
     Raises:
         EncodeError: They have no one type.
@@ -307,25 +321,32 @@ def _with_maps(name: str, cells: list[Any], kind: Any) -> Any:
 
     there = [cell for cell in cells if cell is not None]
     mask = pa.array([cell is None for cell in cells], pa.bool_())
-    if kinds.with_text_keys(kind):
-        if pa.types.is_struct(kind) and all(isinstance(cell, dict) for cell in there):
-            names = [field.name for field in kind]
-            inner = [
-                _with_maps(
-                    name, [None if cell is None else cell.get(field.name) for cell in cells], field.type
-                )
-                for field in kind
+    if not _of_maps(kind):
+        return kinds.column_of(name, cells)
+    if pa.types.is_struct(kind) and all(isinstance(cell, dict) for cell in there):
+        names = [field.name for field in kind]
+        inner = [
+            _with_maps(name, [None if cell is None else cell.get(field.name) for cell in cells], field.type)
+            for field in kind
+        ]
+        return pa.StructArray.from_arrays(inner, names, mask=mask)
+    ends = pa.array([0, *accumulate(0 if cell is None else len(cell) for cell in cells)], pa.int32())
+    if pa.types.is_map(kind) and all(isinstance(cell, dict) for cell in there):
+        keys = pa.array([key for cell in there for key in cell], pa.string())
+        values = _with_maps(name, [value for cell in there for value in cell.values()], kind.item_type)
+        return cast(Any, pa.MapArray).from_arrays(ends, keys, values, mask=mask)
+    if all(isinstance(cell, list) for cell in there):
+        items = [item for cell in there for item in cell]
+        if not pa.types.is_map(kind):
+            return pa.ListArray.from_arrays(ends, _with_maps(name, items, kind.value_type), mask=mask)
+        if all(isinstance(item, list | tuple) and len(item) == 2 for item in items):
+            parts = [
+                _with_maps(name, [item[at] for item in items], one)
+                for at, one in enumerate((kind.key_type, kind.item_type))
             ]
-            return pa.StructArray.from_arrays(inner, names, mask=mask)
-        wanted = dict if pa.types.is_map(kind) else list
-        if all(isinstance(cell, wanted) for cell in there):
-            ends = pa.array([0, *accumulate(0 if cell is None else len(cell) for cell in cells)], pa.int32())
-            if wanted is list:
-                items = _with_maps(name, [item for cell in there for item in cell], kind.value_type)
-                return pa.ListArray.from_arrays(ends, items, mask=mask)
-            keys = pa.array([key for cell in there for key in cell], pa.string())
-            values = _with_maps(name, [value for cell in there for value in cell.values()], kind.item_type)
-            return cast(Any, pa.MapArray).from_arrays(ends, keys, values, mask=mask)
+            return pa.ListArray.from_arrays(
+                ends, pa.StructArray.from_arrays(parts, ["key", "value"]), mask=mask
+            )
     return kinds.column_of(name, cells)
 
 

@@ -14,7 +14,7 @@ from tare.codec import Codec, codec_part, packed, text_parts, write_parts
 from tare.converting import refused
 from tare.converting.counting import Counted, counted_in
 from tare.converting.orc_types import with_types_of_orc
-from tare.converting.plain_types import with_plain_types
+from tare.converting.plain_types import with_base64, with_plain_types
 from tare.converting.rows import is_rows
 from tare.datasets.source import printable
 from tare.errors import EncodeError, Limit, TareError, Unsupported
@@ -119,7 +119,11 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: boo
 
 
 def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
-    written = _encoded(table, codec, later=later)
+    if codec.format_id == "csv" and (texts := with_base64(table)) is not table:
+        written = _encoded(texts, codec, later=later)
+        written = replace(written, notes=(*written.notes, *_of_types(table, texts, " (base64)")))
+    else:
+        written = _encoded(table, codec, later=later)
     if codec.format_id == "avro":
         return replace(written, told=_odd_names(table.schema))
     if codec.format_id == "csv" and codec.compressor is None and b"\0" in written.data:
@@ -158,14 +162,19 @@ def _encoded(table: Any, codec: Codec, *, later: bool) -> Encoded:
         data = codec.encode(cast.slice(0, 1) if later else cast)
     except (EncodeError, Unsupported) as again:
         raise (again if codec.format_id == "orc" else refused) from again
-    notes = [
-        f"{printable(now.name, 30)}: {was.type} is written as {now.type}"
-        for was, now in zip(table.schema, cast.schema, strict=True)
-        if not was.type.equals(now.type)
-    ]
+    notes = _of_types(table, cast)
     if later:
         return Encoded(b"", codec, notes=tuple(notes), into=partial(codec.write, cast))
     return Encoded(data, codec, notes=tuple(notes))
+
+
+def _of_types(table: Any, cast: Any, how: str = "") -> list[str]:
+    """Returns what to tell of columns that were cast."""
+    return [
+        f"{printable(now.name, 30)}: {was.type} is written as {now.type}{how}"
+        for was, now in zip(table.schema, cast.schema, strict=True)
+        if not was.type.equals(now.type)
+    ]
 
 
 def _packed(data: bytes, codec: Codec) -> bytes:

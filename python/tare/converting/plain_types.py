@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
 
-__all__ = ["with_plain_scale", "with_plain_types"]
+__all__ = ["first_without_text", "with_base64", "with_plain_scale", "with_plain_types"]
 
 _DIGITS = 38  # of a decimal of 128 bits
 _MOST_DIGITS = 76
@@ -36,6 +36,77 @@ def with_plain_types(table: pa.Table, codec: Codec) -> pa.Table:
         if column is not None:
             changed[at] = field.with_type(column.type), column
     return with_columns(table, changed)
+
+
+def with_base64(table: pa.Table) -> pa.Table:
+    r"""Returns a table whose columns of bytes that are not all UTF-8 are base64; the same table if there are none.
+
+    Args:
+        table: The table, which becomes text.
+
+    >>> import pyarrow as pa
+    >>> with_base64(pa.table({"a": [b"a", b"\xff"], "b": [b"a", b"b"]})).to_pylist()
+    [{'a': 'YQ==', 'b': b'a'}, {'a': '/w==', 'b': b'b'}]
+    """
+    import pyarrow as pa
+
+    changed = {}
+    for at, field in enumerate(table.schema):
+        column = table.column(at)
+        if _is_bytes(field.type) and _first_other(column) is not None:
+            texts = [None if one is None else as_text(one) for one in column.to_pylist()]
+            changed[at] = field.with_type(pa.string()), pa.chunked_array([pa.array(texts, pa.string())])
+    return with_columns(table, changed)
+
+
+def first_without_text(table: pa.Table) -> tuple[str, int] | None:
+    r"""Returns the first column of bytes that are not all UTF-8, and its first row of others; None if there is none.
+
+    Args:
+        table: The table.
+
+    >>> import pyarrow as pa
+    >>> first_without_text(pa.table({"a": [b"a", b"b"], "b": [b"a", b"\xff"]}))
+    ('b', 1)
+    """
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if _is_bytes(column.type) and (row := _first_other(column)) is not None:
+            return name, row
+    return None
+
+
+def _is_bytes(kind: Any) -> bool:
+    import pyarrow as pa
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    tests = (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_binary_view,
+    )
+    return any(test(kind) for test in tests)
+
+
+def _first_other(column: Any) -> int | None:
+    """Returns the first row of a column of bytes that is not UTF-8; None if each is."""
+    if _is_text(column):
+        return None
+    low, high = 0, len(column)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _is_text(column.slice(low, middle - low)) else (low, middle)
+    return low
+
+
+def _is_text(column: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        column.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def with_plain_scale(kind: Any, *, most: int = _MOST_DIGITS) -> Any:

@@ -329,7 +329,8 @@ def _json_fault(
     position = getattr(error, "pos", None)
     text = getattr(error, "msg", None) or str(error)
     if position is None:
-        return source.error(Malformed, printable(text) + where, advice="Repair it.")
+        place = f"{where.removeprefix(' in ')}: " if where else ""
+        return source.error(Malformed, place + printable(text), advice="Repair it.")
     at = len(data.decode("utf-8", "replace")[:position].encode())
     # A string that never ends is reported where it starts.
     if (found.open_levels > 0 or found.in_string) and (

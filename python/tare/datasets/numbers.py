@@ -13,6 +13,7 @@ _BLOCK_BYTES = 1 << 20
 # Above 1.8e308 there is no double: an exponent of three digits is needed, or more digits than one of two leaves room for.
 _MANY_DIGITS = 200
 _FAR_STRIDE = 50
+_SHOWN = 50  # characters of a number, that the words behind it are not cut
 
 
 def has_long_number(data: bytes) -> bool:
@@ -98,12 +99,13 @@ def finite(text: str) -> float:
     """A number of a text.
 
     Raises:
-        ValueError: It is larger than any double.
+        ValueError: It is larger, or less, than any double.
 
     >>> finite("1e308")
     1e+308
     """
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise ValueError(f"{text:.60} is no double: it is larger than any")
+        shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+        raise ValueError(f"{shown} is {'less' if text.startswith('-') else 'larger'} than any double")
     return number

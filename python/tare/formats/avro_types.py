@@ -21,6 +21,7 @@ _Make = Callable[[Any], Any]
 _PRECISION = 38  # digits of a decimal that other readers take
 _MOST_PRECISION = 76  # of Arrow's
 _INT64 = 2**63
+_UINT64_DIGITS = 20
 _PLAIN = {"null": "null", "boolean": "bool_", "int": "int32", "long": "int64", "float": "float32", "double": "float64",
           "bytes": "binary", "string": "string", "enum": "string"}  # fmt: skip
 # In the order in which one holds those before it.
@@ -36,7 +37,6 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
 
     Raises:
         EncodeError: A column is of several types that no one of Arrow's holds; or the file holds no records.
-        Unsupported: The same, where maps would be taken for records.
         Malformed: Two fields have one name.
     """
     import pyarrow as pa
@@ -60,13 +60,9 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
         kind = _arrow_type(field["type"], named, ())
         if kind is not None:
             arrays.append(pa.array(cells, kind))
-        elif _holds_map(field["type"], named, ()):
-            raise Unsupported(
-                f"column {name[:80]!r}: a union of several types, or a type within itself, that has maps in it "
-                "is none of Arrow's types",
-                format="avro",
-                path=name,
-            )
+        elif _holds_map(field["type"], named, ()):  # which would be taken for records
+            said = f"column {name[:80]!r}: a union of several types, or a type within itself, that has maps in it is none of Arrow's types"
+            raise EncodeError(said, format="avro", path=name)
         elif _joins_records(field["type"], named, ()):
             said = f"column {name[:80]!r}: records of several types have no one type of Arrow"
             raise EncodeError(said, format="avro", path=name)
@@ -239,23 +235,67 @@ def _record(fields: list[tuple[str, Any]]) -> dict[str, Any]:
 def _plan(name: str, column: Any, at: int, default: str) -> tuple[Any, Any, _Make | None]:
     """Returns a column as it is written, Avro's type for it, and what makes its values of Python's."""
     column, wide = _integers(column)
-    return column, *(wide or _Writer(name, default, with_text_keys(column.type)).of(column.type, f"c{at}"))
+    if wide is not None:
+        return column, *wide
+    return column, *_Writer(name, default, column).of(column.type, f"c{at}")
 
 
 def _integers(column: Any) -> tuple[Any, tuple[Any, _Make | None] | None]:
     """Returns a column whose values `long` cannot hold in another type, and Avro's type for that; else the same, and None."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        whole = column.cast(pa.int64())
-        if pc.any(pc.not_equal(pc.multiply(pc.divide(whole, 1000), 1000), whole)).as_py():
-            local = "local-" if kind.tz is None else ""
-            return whole, ({"type": "long", "logicalType": f"{local}timestamp-nanos"}, None)
-    if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= _INT64:
-        return column, (_decimal(20, 0), Decimal)
+    if pa.types.is_timestamp(kind) and kind.unit == "ns" and _has_finer_moments(column):
+        return column.cast(pa.int64()), (_in_nanoseconds(kind), None)
+    if pa.types.is_uint64(kind) and _has_wide(column):
+        return column, (_decimal(_UINT64_DIGITS, 0), Decimal)
     return column, None
+
+
+def _has_finer_moments(column: Any) -> bool:
+    """Returns whether moments in nanoseconds are not all whole microseconds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = column.cast(pa.int64())
+    return bool(pc.any(pc.not_equal(pc.multiply(pc.divide(whole, 1000), 1000), whole)).as_py())
+
+
+def _has_wide(column: Any) -> bool:
+    """Returns whether unsigned integers have one that `long`, of 63 bits and a sign, does not hold."""
+    import pyarrow.compute as pc
+
+    return (pc.max(column).as_py() or 0) >= _INT64
+
+
+def _in_nanoseconds(kind: Any) -> dict[str, str]:
+    """Returns Avro's type for moments in nanoseconds."""
+    return {"type": "long", "logicalType": f"{'local-' if kind.tz is None else ''}timestamp-nanos"}
+
+
+def _nanoseconds(moment: Any) -> int:
+    """Returns the nanoseconds from 1970 on of a moment of pandas', which is what Arrow gives for one within a list or struct."""
+    return int(moment.value)
+
+
+def _leaves(array: Any) -> Iterator[Any]:
+    """Yields the arrays of plain values that an array is made of."""
+    import pyarrow as pa
+
+    if isinstance(array.type, pa.BaseExtensionType):
+        yield from _leaves(array.storage)
+    elif pa.types.is_dictionary(array.type):
+        yield from _leaves(array.dictionary)
+    elif pa.types.is_struct(array.type):
+        for at in range(array.type.num_fields):
+            yield from _leaves(array.field(at))
+    elif pa.types.is_map(array.type):
+        yield from _leaves(array.keys)
+        yield from _leaves(array.items)
+    elif not pa.types.is_nested(array.type):
+        yield array
+    elif hasattr(array, "flatten"):
+        yield from _leaves(array.flatten())
 
 
 def _nullable(kind: Any) -> Any:
@@ -270,15 +310,23 @@ class _Writer:
     """Types of Avro for those of a column, with what makes a value of Python one that fastavro takes.
 
     Args:
-        column: Name of the column.
+        name: Name of the column.
         default: ``text`` writes values that Avro has no type for as text.
-        maps: Whether maps are dicts, which have keys of text; else they are lists of pairs.
+        column: The column, whose values tell which types hold them all.
     """
 
-    def __init__(self, column: str, default: str, maps: bool) -> None:
-        self.column = column
+    def __init__(self, name: str, default: str, column: Any) -> None:
+        import pyarrow as pa
+
+        self.column = name
         self.default = default
-        self.maps = maps
+        self.maps = with_text_keys(column.type)  # maps are dicts then, and else lists of pairs
+        parts = [part for chunk in column.chunks for part in _leaves(chunk)]
+        self.finer = any(
+            pa.types.is_timestamp(one.type) and one.type.unit == "ns" and _has_finer_moments(one)
+            for one in parts
+        )
+        self.wide = any(pa.types.is_uint64(one.type) and _has_wide(one) for one in parts)
 
     def of(self, kind: Any, name: str) -> tuple[Any, _Make | None]:
         """Returns the type, and the function; None where the value is taken as it is.
@@ -308,6 +356,10 @@ class _Writer:
             return array, None if make is None else lambda cell: [
                 one if one is None else make(one) for one in cell
             ]
+        if self.wide and pa.types.is_uint64(kind):
+            return _decimal(_UINT64_DIGITS, 0), Decimal
+        if self.finer and pa.types.is_timestamp(kind) and kind.unit == "ns":
+            return _in_nanoseconds(kind), _nanoseconds
         scalar = _scalar_type(kind)
         if scalar is not None:
             return scalar, None

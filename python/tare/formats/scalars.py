@@ -126,4 +126,8 @@ def _texted(obj: object, known: tuple[type, ...]) -> object:
     base = next((one for one in _BASES if one in known and isinstance(obj, one)), None)
     if base is not None and not is_foreign(obj):
         return base.__new__(base, obj)  # e.g. BSON's Int64, which writers of exact types do not know
+    if hasattr(
+        obj, "nanosecond"
+    ):  # a moment of pandas': a datetime, to which writers of those have no answer
+        return as_text(obj)
     return obj if isinstance(obj, known) else as_text(obj)

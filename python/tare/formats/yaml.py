@@ -34,7 +34,10 @@ def _encode_pyyaml(obj: Any, *, default: str, loader: str, orient: str, sort_key
 
     dumper = yaml.CSafeDumper if loader == "c" else yaml.SafeDumper
     value = texted(obj, _KNOWN, default)
-    text: bytes = yaml.dump(value, Dumper=dumper, encoding="utf-8", sort_keys=sort_keys)
+    try:
+        text: bytes = yaml.dump(value, Dumper=dumper, encoding="utf-8", sort_keys=sort_keys)
+    except yaml.representer.RepresenterError as error:  # whose message is a tuple
+        raise TypeError(f"{error.args[0]} of type {type(error.args[-1]).__name__}") from error
     return text
 
 

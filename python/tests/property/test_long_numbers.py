@@ -54,14 +54,16 @@ LARGE = [
 @pytest.mark.parametrize("beside", ["1", "18446744073709551616", "NaN"])
 def test_what_no_double_holds_is_refused(tmp_path: Path, number: str, beside: str) -> None:
     """By whatever reads the text: an infinity was never written there."""
+    shown = number if len(number) <= 50 else f"{number[:47]}..."
+    told = re.escape(shown) + f" is {'less' if number.startswith('-') else 'larger'} than any double"
     for name, text, where in (
-        ("a.json", f'{{"x": [{beside}, {number}]}}', ""),
-        ("a.ndjson", f'{{"x": 1.5}}\n{{"x": {number}, "y": {beside}}}\n', " in line 2"),
+        ("a.json", f'{{"x": [{beside}, {number}]}}', "json: "),
+        ("a.ndjson", f'{{"x": 1.5}}\n{{"x": {number}, "y": {beside}}}\n', "ndjson: line 2: "),
     ):
         (tmp_path / name).write_text(text)
-        with pytest.raises(Malformed, match=re.escape(number[:60]) + " is no double: .*" + where):
+        with pytest.raises(Malformed, match=where + told):
             tare.read(tmp_path / name)
-        with pytest.raises(Malformed, match="is no double"):
+        with pytest.raises(Malformed, match=told):
             tare.convert(tmp_path / name, tmp_path / "out.parquet")
 
 

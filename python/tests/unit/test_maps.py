@@ -15,6 +15,7 @@ from pyarrow import parquet
 from support.capabilities import need_codec, need_module
 
 import tare
+from tare.converting.changes import columns_changes
 from tare.errors import EncodeError, Unsupported
 
 PAIRS = [[("a", 1)], None, [("b", 2), ("c", None)], []]
@@ -70,11 +71,24 @@ def test_maps_at_any_depth_of_avro(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "x.json").read_text()) == rows
 
 
-def test_a_union_that_no_type_holds_is_refused_where_maps_would_be_taken_for_records(tmp_path: Path) -> None:
-    field = {"name": "m", "type": ["string", {"type": "map", "values": "int"}]}
-    (tmp_path / "x.avro").write_bytes(avro([field], [{"m": {"a": 1}}, {"m": {"b": 1}}]))
-    with pytest.raises(Unsupported, match="column 'm': a union"):
-        tare.read(tmp_path / "x.avro")
+UNIONS_WITH_MAPS: dict[str, tuple[Any, list[Any]]] = {
+    "map of a union": (["null", {"type": "map", "values": ["null", "string", "long"]}], [{"a": "x", "b": 2}, None, {"c": None}]),
+    "union with a map": (["string", {"type": "map", "values": "int"}], [{"a": 1}, {"b": 1}, "x"]),
+    "list of maps": ({"type": "array", "items": {"type": "map", "values": ["int", "boolean"]}}, [[{"a": 1}, {"b": True}], []]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNIONS_WITH_MAPS)
+def test_a_union_with_maps_is_read_as_documents(name: str, tmp_path: Path) -> None:
+    """No type of Arrow holds it, and each map has the names of its row alone."""
+    union, values = UNIONS_WITH_MAPS[name]
+    rows = [{"m": value} for value in values]
+    (tmp_path / "x.avro").write_bytes(avro([{"name": "m", "type": union}], rows))
+    assert tare.read(tmp_path / "x.avro") == rows
+    done = tare.convert(tmp_path / "x.avro", tmp_path / "x.ndjson")
+    assert list(map(json.loads, (tmp_path / "x.ndjson").read_text().splitlines())) == rows
+    assert done.changes == []
+    assert any("'m'" in note and "list of objects" in note for note in done.notes)
 
 
 def test_types_of_avro_are_those_of_its_schema(tmp_path: Path) -> None:
@@ -152,6 +166,39 @@ def test_nanoseconds_and_large_integers_are_kept_in_avro(tmp_path: Path, moment:
     assert back["u"].to_pylist() == [Decimal(2**64 - 1)]
 
 
+BIG = 2**64 - 1
+WITHIN: dict[str, tuple[Any, list[Any], list[Any]]] = {
+    "lists": (pa.array([[BIG, 1], None], pa.list_(pa.uint64())), [[BIG, 1], None], []),
+    "structs": (pa.array([{"a": [BIG], "b": 5}, None], pa.struct([("a", pa.list_(pa.uint64())), ("b", pa.uint64())])), [{"a": [BIG], "b": 5}, None], []),
+    "maps": (pa.array([[("k", BIG)], []], pa.map_(pa.string(), pa.uint64())), [{"k": BIG}, {}], []),
+    "levels": (pa.array([BIG, 0, None], pa.uint64()).dictionary_encode(), [BIG, 0, None], []),
+    "lists of moments": (pa.array([[0, 1001], None], pa.list_(pa.timestamp("ns", "Europe/Paris"))), [], [[0, 1001], None]),
+    "pairs with moments": (pa.array([[(BIG, -(2**63) + 1)]], pa.map_(pa.uint64(), pa.timestamp("ns"))), [], [[(BIG, -(2**63) + 1)]]),
+    "levels of moments": (pa.array([1001, 0, None], pa.timestamp("ns")).dictionary_encode(), [], [1001, 0, None]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_they_are_kept_within_others_too(name: str, tmp_path: Path) -> None:
+    """A long has 63 bits and a sign: decimals hold all 64; and nanoseconds have a type of their own."""
+    need_codec("avro")
+    array, numbers, moments = WITHIN[name]
+    done = tare.convert(pa.table({"c": array}), tmp_path / "x.avro")
+    assert done.verified
+    assert {change["verdict"] for change in done.changes} <= {"type"}
+    if numbers:
+        assert [row["c"] for row in read_avro(tmp_path / "x.avro")[1]] == numbers
+    else:
+        kind = array.type.value_type if name.startswith("levels") else array.type
+        back = tare.read(tmp_path / "x.avro")["c"]
+        if pa.types.is_map(kind):
+            pairs = pa.chunked_array([chunk.flatten() for chunk in back.chunks])
+            assert pairs.chunk(0).field(1).cast(pa.int64()).to_pylist() == [moments[0][0][1]]
+        else:
+            inner = pa.list_(pa.int64()) if pa.types.is_list(kind) else pa.int64()
+            assert back.cast(inner).to_pylist() == moments
+
+
 @pytest.mark.parametrize(
     "codec", ["json", "ndjson", "json:msgspec", "yaml", "msgpack", "cbor", "bson", "blit"]
 )
@@ -194,3 +241,39 @@ def test_a_value_beyond_the_years_of_python_is_named_by_column_and_row(tmp_path:
     table = pa.table({"d": pa.array([0, 2**31 - 1], pa.date32())})
     with pytest.raises(Unsupported, match=r"column 'd', row 2: .*\(2147483647\).* years 1 to 9999"):
         tare.convert(table, tmp_path / "x.ndjson")
+
+
+OTHER_KEYS: dict[str, tuple[Any, list[Any]]] = {
+    "texts by numbers": (pa.array([[(1, "x")], None, [(2, None), (3, "y")], []], pa.map_(pa.int64(), pa.string())), [[[1, "x"]], None, [[2, None], [3, "y"]], []]),
+    "texts by days": (pa.array([[(dt.date(2020, 1, 2), "x")]], pa.map_(pa.date32(), pa.string())), [[["2020-01-02", "x"]]]),
+    "numbers by numbers": (pa.array([[(1, 2)]], pa.map_(pa.int64(), pa.int64())), [[[1, 2]]]),
+    "structs by numbers": (pa.array([[(1, {"b": [1.5]})], None], pa.map_(pa.int64(), pa.struct([("b", pa.list_(pa.float64()))]))), [[[1, {"b": [1.5]}]], None]),
+    "within lists and structs": (pa.array([[{"a": [(1, "x")]}, {"a": None}]], pa.list_(pa.struct([("a", pa.map_(pa.int64(), pa.string()))]))), [[{"a": [[1, "x"]]}, {"a": None}]]),
+    "within maps": (pa.array([[("k", [(1, "x")])]], pa.map_(pa.string(), pa.map_(pa.int64(), pa.string()))), [[["k", [[1, "x"]]]]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("name", OTHER_KEYS)
+@pytest.mark.parametrize("target", ["json", "ndjson", "cbor", "bson", "yaml", "msgpack", "blit"])
+def test_maps_with_other_keys_are_lists_of_pairs(
+    target: str, name: str, verify: bool, tmp_path: Path
+) -> None:
+    """Which hold keys and values of two types: that is a change of the type."""
+    need_codec(target)
+    array, pairs = OTHER_KEYS[name]
+    done = tare.convert(pa.table({"m": array}), tmp_path / f"x.{target}", verify=verify)
+    assert [one["verdict"] for one in done.changes if one["path"] == "m"] == ["type"]
+    if target in ("json", "ndjson"):
+        text = (tmp_path / f"x.{target}").read_text()
+        rows = json.loads(text) if target == "json" else [json.loads(line) for line in text.splitlines()]
+        assert rows == [{"m": one} for one in pairs]
+
+
+@pytest.mark.parametrize(
+    "other", [[[1, "z"]], [[2, "x"]], [[1, 2]], [[1, "x"], [2, "y"]], [[1]], [], None, "x"]
+)
+def test_pairs_that_came_back_otherwise_are_lossy(other: Any) -> None:
+    before = pa.table({"m": pa.array([[(1, "x")]], pa.map_(pa.int64(), pa.string()))})
+    assert {one["verdict"] for one in columns_changes(before, {"m": [other]})} == {"lossy"}
+    assert {one["verdict"] for one in columns_changes(before, {"m": [[[1, "x"]]]})} == {"type"}

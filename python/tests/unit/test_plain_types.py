@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import json
 import uuid
 from decimal import Decimal
@@ -49,6 +50,23 @@ def test_times_of_day_finer_than_python_has_are_text(target: str, nested: bool, 
 def test_a_library_that_was_named_refuses_them_as_it_does(tmp_path: Path) -> None:
     with pytest.raises((EncodeError, Unsupported), match="'t'"):
         tare.convert(pa.table({"t": FINE}), tmp_path / "x.json", codec="json:stdlib,default=refuse")
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("zone", [None, "Europe/Paris"])
+def test_moments_finer_than_python_has_are_text_in_yaml(
+    nested: bool, zone: str | None, tmp_path: Path
+) -> None:
+    """As in JSON: all of the column, whatever fraction each has."""
+    need_codec("yaml")
+    moments = pa.array([0, 1001 if zone else -(2**63) + 1, None], pa.timestamp("ns", zone))
+    table = pa.table({"t": in_lists(moments) if nested else moments})
+    done = tare.convert(table, tmp_path / "x.yaml")
+    assert [(one["path"], one["verdict"]) for one in done.changes] == [("t", "type")]
+    tare.convert(table, tmp_path / "x.json")
+    assert tare.read(tmp_path / "x.yaml") == json.loads((tmp_path / "x.json").read_text())
+    with pytest.raises(EncodeError, match="cannot represent an object of type Timestamp, in column 't'"):
+        tare.convert(table, tmp_path / "y.yaml", codec="yaml:pyyaml")
 
 
 def test_lengths_of_time_keep_their_nanoseconds(tmp_path: Path) -> None:
@@ -126,3 +144,54 @@ def test_what_no_plainer_type_helps_is_said_of_the_type_that_it_has(tmp_path: Pa
     levels = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(["b", None]), ordered=True)
     with pytest.raises(EncodeError):
         tare.convert(pa.table({"a": levels}), tmp_path / "x.parquet")
+
+
+BYTES: dict[str, Any] = {
+    "bytes": pa.array([b"a", b"\xff\0", None, b""]),
+    "of one size": pa.array([b"\xff\xff", b"ab", None], pa.binary(2)),
+    "large": pa.array([b"\xff", b"", None], pa.large_binary()),
+    "views": pa.array([b"\xff", b"x", None], pa.binary_view()),
+    "levels": pa.array([b"\xff", b"x", None]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("name", BYTES)
+@pytest.mark.parametrize("target", ["csv", "tsv"])
+def test_bytes_that_are_no_text_are_base64_in_csv(
+    target: str, name: str, verify: bool, tmp_path: Path
+) -> None:
+    """All of the column, as in JSON; a column of texts alone stays as it is."""
+    array = BYTES[name]
+    table = pa.table({"b": array, "t": pa.array(["\u00e9".encode(), *[b"x"] * (len(array) - 1)])})
+    done = tare.convert(table, tmp_path / f"x.{target}", verify=verify)
+    assert {one["verdict"] for one in done.changes} <= {"type"}
+    assert verify or any(note.startswith("b: ") and "base64" in note for note in done.notes)
+    back = tare.read(tmp_path / f"x.{target}")
+    assert back["b"].to_pylist() == [None if one is None else as_text(one) for one in array.to_pylist()]
+    assert back["t"].to_pylist() == ["\u00e9", *["x"] * (len(array) - 1)]
+
+
+def test_bytes_of_rows_are_base64_in_csv_too(tmp_path: Path) -> None:
+    need_codec("msgpack")
+    (tmp_path / "x.msgpack").write_bytes(tare.encode([{"b": b"\xff", "n": 1}], "msgpack"))
+    done = tare.convert(tmp_path / "x.msgpack", tmp_path / "x.csv")
+    assert {one["verdict"] for one in done.changes} == {"type"}
+    assert tare.read(tmp_path / "x.csv").to_pylist() == [{"b": "/w==", "n": 1}]
+
+
+def test_base64_that_reads_as_a_number_is_told(tmp_path: Path) -> None:
+    with pytest.raises(EncodeError, match="b would change"):
+        tare.convert(pa.table({"b": [b"\xd7m\xf8"]}), tmp_path / "x.csv")
+
+
+def test_bytes_that_are_no_text_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches have been written when the first is met: into an object, which takes nothing back, they are refused by name."""
+    monkeypatch.setattr(tare.io, "STREAM_BYTES", 0)
+    with pa.ipc.new_file(tmp_path / "x.arrow", pa.schema({"b": pa.binary()})) as file:
+        file.write_batch(pa.record_batch({"b": [b"a"] * 3}))
+        file.write_batch(pa.record_batch({"b": [b"a", b"\xff"]}))
+    tare.convert(tmp_path / "x.arrow", tmp_path / "x.csv", verify=False)
+    assert tare.read(tmp_path / "x.csv")["b"].to_pylist() == ["YQ=="] * 4 + ["/w=="]
+    with pytest.raises(EncodeError, match="csv: column 'b', row 5: its bytes are not UTF-8"):
+        tare.convert(tmp_path / "x.arrow", io.BytesIO(), codec="csv", verify=False)
