@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from tare.bare_arrays import python_values, texts
 from tare.errors import TareError
 from tare.kinds import in_microseconds
 from tare.scalar_text import as_text
@@ -45,12 +46,12 @@ def json_parts(
     if not table.num_columns:
         return None
     found = _prepared(table, lambda name, column: _of_json(name, column, default, text_of))
-    texts = None if found is None else _texts(found, form)
-    if texts is None:
+    ready = None if found is None else _texts(found, form)
+    if ready is None:
         return None
     if form.endswith("lines"):
-        return _blocks(texts, table.num_columns) if table.num_rows else iter((b"\n",))
-    return _array(_blocks(texts, table.num_columns), 2 if form == "spaced items" else 1)
+        return _blocks(ready, table.num_columns) if table.num_rows else iter((b"\n",))
+    return _array(_blocks(ready, table.num_columns), 2 if form == "spaced items" else 1)
 
 
 def csv_parts(table: pa.Table, delimiter: str) -> Parts | None:
@@ -67,12 +68,12 @@ def csv_parts(table: pa.Table, delimiter: str) -> Parts | None:
     if not table.num_columns:
         return None
     found = _prepared(table, lambda _, column: _of_csv(column))
-    texts = None if found is None else _texts(found, delimiter)
-    if texts is None:
+    ready = None if found is None else _texts(found, delimiter)
+    if ready is None:
         return None
     names = (name.replace('"', '""') for name in table.column_names)
     header = delimiter.join(f'"{name}"' for name in names) + "\n"
-    return _behind(header.encode(), _blocks(texts, table.num_columns))
+    return _behind(header.encode(), _blocks(ready, table.num_columns))
 
 
 def _behind(header: bytes, parts: Parts) -> Parts:
@@ -90,14 +91,14 @@ def _texts(table: pa.Table, form: str) -> list[Any] | None:
         return None
 
 
-def _blocks(texts: list[Any], columns: int) -> Parts:
+def _blocks(ready: list[Any], columns: int) -> Parts:
     """Yields the rows of batches, some thousands at a time, and lets each batch go when it is written."""
     import pyarrow as pa
 
     threads, rows = pa.cpu_count(), max(_CELLS // columns, _LEAST_ROWS)
-    texts.reverse()
-    while texts:
-        text = texts.pop()
+    ready.reverse()
+    while ready:
+        text = ready.pop()
         for start in range(0, len(text), rows):
             yield from text.write(start, start + rows, threads)
 
@@ -151,8 +152,8 @@ def _of_csv(column: Any) -> tuple[Any, bool] | None:
     if is_.is_decimal(kind) or is_.is_duration(kind) or is_.is_date64(kind):
         return column.cast(pa.string()), True
     if is_.is_timestamp(kind) and kind.tz not in (None, "UTC"):  # whose rules are asked for each value
-        texts = _by_value(column, lambda levels: levels.cast(pa.string()))
-        return texts.cast(pa.string()), True
+        written = _by_value(column, lambda levels: levels.cast(pa.string()))
+        return written.cast(pa.string()), True
     plain = (is_.is_null, is_.is_boolean, is_.is_integer, is_.is_floating, is_.is_date32, is_.is_time)
     text = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_timestamp(kind)
     return (column, False) if text or any(test(kind) for test in plain) else None
@@ -248,11 +249,7 @@ def _by_value(column: Any, texts_of: Callable[[Any], Any]) -> Any:
 def _each(text_of: Callable[[Any], str]) -> Callable[[Any], Any]:
     """Returns the function that makes an array of texts, one value of Python after another."""
 
-    def texts(levels: Any) -> Any:
-        import pyarrow as pa
+    def made(levels: Any) -> Any:
+        return texts(None if value is None else text_of(value) for value in python_values(levels))
 
-        return pa.array(
-            [None if value is None else text_of(value) for value in levels.to_pylist()], pa.string()
-        )
-
-    return texts
+    return made

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tare.bare_arrays import empty_text, false, null, true
 from tare.fidelity.column_masks import (
     Differences,
     as_pairs,
@@ -84,10 +85,10 @@ def cast_differences(a: Any, b: Any) -> Differences:
     if not pa.types.is_floating(a.type) and pa.types.is_floating(b.type):
         # Only floats have a NaN, so in any other column it stands for a null.
         wide = b.cast(pa.float32()) if b.type.bit_width == 16 else b
-        b = pc.if_else(pc.fill_null(pc.is_nan(wide), False), pa.scalar(None, b.type), b)
+        b = pc.if_else(pc.fill_null(pc.is_nan(wide), false()), null(b.type), b)
     if _is_text(b.type) and not _holds_text(a.type):
         # Nor has any other type an empty text, which is how CSV writes a null.
-        b = pc.if_else(pc.fill_null(pc.equal(b, pa.scalar("", b.type)), False), pa.scalar(None, b.type), b)
+        b = pc.if_else(pc.fill_null(pc.equal(b, empty_text(b.type)), false()), null(b.type), b)
     if pa.types.is_large_unicode(b.type) and pa.types.is_binary(a.type):
         b = b.cast(pa.string())
     if _is_text(b.type):
@@ -108,10 +109,10 @@ def _from_text(a: Any, b: Any) -> Differences:
     pattern = next((pattern for tests, pattern in _PLAUSIBLE if any(test(a.type) for test in tests)), None)
     hopeless = None
     if pattern is not None:
-        odd = pc.invert(pc.fill_null(pc.match_substring_regex(b, pattern), True))
+        odd = pc.invert(pc.fill_null(pc.match_substring_regex(b, pattern), true()))
         if pc.any(odd).as_py():
             hopeless = odd.to_numpy(zero_copy_only=False)
-            b = pc.if_else(odd, pa.scalar(None, b.type), b)
+            b = pc.if_else(odd, null(b.type), b)
     found = _by_parts(a, b, [FAILURES])
     if found.value is not None and any(form(a.type) for form in _TEXT_FORMS):
         found = _by_value(a, b, np.flatnonzero(found.value))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
+from tare.bare_arrays import python_values
 from tare.converting.second_reading.outcome import (
     Difference,
     Request,
@@ -232,7 +233,7 @@ def _first_wrong(cells: Any, texts: list[str | None], decimal: str) -> int | Non
     meaning = _meaning(kind, decimal)
     if meaning is None:
         return None
-    values = cells.to_pylist()
+    values = python_values(cells)
     try:
         if values == list(map(meaning, texts)):  # type: ignore[arg-type]
             return None

@@ -65,11 +65,9 @@ def _are_times(kind: Any, other: Any) -> bool:
 
 
 def _rounded_down(array: Any, kind: Any) -> Any:
+    import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    bits = pa.int32() if array.type.bit_width == 32 else pa.int64()
-    numbers = pc.fill_null(array.cast(bits), 0).to_numpy(zero_copy_only=False)
     step = 1000 ** (_UNITS.index(array.type.unit) - _UNITS.index(kind.unit))
     times = pa.types
     if times.is_timestamp(array.type):
@@ -78,5 +76,11 @@ def _rounded_down(array: Any, kind: Any) -> Any:
         wanted = pa.duration(kind.unit)
     else:
         wanted = kind
-    whole = pa.array(numbers // step, pa.int32() if wanted.bit_width == 32 else pa.int64())
-    return pc.if_else(array.is_valid(), whole, pa.scalar(None, whole.type)).cast(wanted)
+    # Arrow's own division of integers rounds to zero, and what stands under a null is never looked at.
+    if not len(array):
+        return pa.nulls(0, wanted)
+    valid, data = array.buffers()
+    widths = [np.dtype(f"i{one.bit_width // 8}") for one in (array.type, wanted)]
+    numbers = np.frombuffer(data, widths[0], len(array) + array.offset) // step
+    whole = pa.py_buffer(numbers.astype(widths[1]))
+    return pa.Array.from_buffers(wanted, len(array), [valid, whole], offset=array.offset)
