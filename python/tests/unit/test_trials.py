@@ -12,6 +12,7 @@ from tare import formats
 from tare.codec import Codec
 from tare.measure.cases import NOT_REACHED
 from tare.measure.settings import Settings
+from tare.measure.stages.measurement import _in_turn
 from tare.measure.stages.trials import Trials, _group
 
 BOTH = ("encode", "decode")
@@ -61,6 +62,21 @@ def test_one_codec_is_no_answer(timed, elapsed_s, due):
     assert waiting._due(left, 12.0, True) is due
     late: Any = Trials(session, [*several, failed, left], None, fewest=3)  # type: ignore[arg-type]
     assert late._due(left, 12.0, True) is (timed < 3)  # opening took that long
+    # What the answer is not of is tried in the usual time alone.
+    other: Any = Trials(session, [*several, left], None, fewest=3, grain="each")  # type: ignore[arg-type]
+    assert not other._due(left, 12.0, True)
+
+
+@pytest.mark.parametrize(("elapsed_s", "due"), [(58.0, True), (60.0, False)])
+def test_where_opening_took_longer_than_the_limit_so_may_the_answer(elapsed_s, due):
+    """The data was there after 40 of 20 s: while nothing has a figure, codecs are tried for half as long again."""
+    session = SimpleNamespace(
+        elapsed_s=40.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+    left = SimpleNamespace(codec=ORJSON, tried_s=0.0, samples={}, operations=BOTH, case={"labels": {}})
+    waiting: Any = Trials(session, [left], None, fewest=3)  # type: ignore[arg-type,list-item]
+    session.elapsed_s = elapsed_s
+    assert waiting._due(left, 12.0, True) is due
 
 
 class _Worker:
@@ -236,3 +252,15 @@ def test_lines_that_the_answer_needs_are_timed_beyond_the_limit():
     ]
     assert tried([]) == TIMED
     assert tried(others) == {}
+
+
+def test_lines_come_before_the_file_where_the_answer_is_of_them():
+    """Messages of every codec are tried first where they are what is sent; else a message and a file by turns."""
+    codecs = [Codec.parse(id) for id in ("json:orjson", "json:orjson+zstd:3", "ndjson:orjson+zstd:3")]
+
+    def turns(**options: bool) -> list[tuple[str, str]]:
+        return [(str(codec), grain) for codec, grain in _in_turn(codecs, ("each", "whole"), **options)]
+
+    assert [grain for _, grain in turns(lines_first=True)] == ["each", "each", "whole", "whole", "whole"]
+    assert turns()[:2] == [("json:orjson", "each"), ("json:orjson+zstd:3", "whole")]
+    assert sorted(turns()) == sorted(turns(lines_first=True))

@@ -476,6 +476,7 @@ def nothing(
     must: Collection[str] = (),
     provisional: bool = False,
     timed: bool = True,
+    lines: bool = False,
 ) -> tuple[str, list[str]]:
     """The sentence when no codec qualifies, and lines that say what to give up.
 
@@ -486,6 +487,7 @@ def nothing(
         must: Conditions that the user added, or repeated.
         provisional: Whether codecs may still come.
         timed: Whether any codec was timed: if none was, and some were waited for, the time was too short.
+        lines: Whether it is of documents, one call each.
 
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
     'No codec fits cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
@@ -496,6 +498,9 @@ def nothing(
         if any(names[0] == "asked" for _, names, _ in excluded):
             return f"{lead}no codec asked for was measured.", []
         if waited:
+            if lines:
+                said = "No answer yet: the time was over before a single message was measured."
+                return said, ["--time gives more", "--for keep is of the file as a whole"]
             return "No answer yet: the time was over before a codec was measured.", ["--time gives more"]
         return f"{lead}no codec was measured.", []
     alone: dict[str, list[str]] = defaultdict(list)
