@@ -18,7 +18,7 @@ from tare.measure.verdict.confidence import FEW_SAMPLES, Confidence, confidence_
 from tare.measure.verdict.constraints import conditions
 from tare.measure.verdict.cost_model import PROFILES, Costed, Profile, cost, wins
 from tare.measure.verdict.default_use import default_profile
-from tare.measure.verdict.negligible import is_small, preference, preferred
+from tare.measure.verdict.negligible import is_settled, is_small, kept_as_it_is, preference, preferred
 
 __all__ = ["recommend"]
 
@@ -95,8 +95,12 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
     use = replace(choice.profile, rtt_s=0.0)
     costs = {one.codec: cost(one, use) for one in choice.several}
     shares = dict(zip(costs, wins([draws for _, draws in costs.values()]), strict=True))
-    best = preferred(choice, costs)
+    source = figures.source(record, choice)
+    kept = kept_as_it_is(choice, costs, source)
+    best = kept or preferred(choice, costs)
     sure = confidence_of(best, choice, costs, analysis)
+    if kept is not None and is_settled(kept, choice, costs):
+        sure = replace(sure, level=text.CLEAR, rivals=(), why=())
     others = sorted((one for one in choice.several if one is not best), key=lambda one: costs[one.codec][0])
     few = analysis.figures[best.key][TOTAL].samples < FEW_SAMPLES
     verdict = {
@@ -111,9 +115,9 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
         "noise": sure.noise,
         "executes_code": choice.runs_code(best.codec),
-        "small": is_small(choice, costs, figures.source(record, choice)["codec"]),
+        "small": is_small(choice, costs, source["codec"]),
         "provisional": few or choice.predicted or sure.noise > 0 or bool(choice.unreached),
-        "flips": flips(best, choice, costs, _unsettled(choice, sure)),
+        "flips": [] if kept else flips(best, choice, costs, _unsettled(choice, sure)),
         "excluded": _excluded(choice),
         "messages": choice.messages,
         "share": choice.share,
@@ -126,7 +130,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
     if few:
         choice.notes.append("provisional: measured only once or twice")
     verdict |= _for_others(best, others, choice, costs)
-    verdict["preferred"] = preference(best, choice, costs)
+    verdict["preferred"] = text.kept_format(best.codec) if kept else preference(best, choice, costs)
     verdict["beside"] = text.beside(verdict)
     verdict["keeps"] = text.came_back(choice.cases[best.codec], choice.source_format)
     verdict["doubt"] = text.doubt(verdict)

@@ -40,6 +40,8 @@ __all__ = [
     "file_name",
     "flip",
     "format_name",
+    "is_own_format",
+    "kept_format",
     "listed",
     "noise_floor",
     "nothing",
@@ -223,8 +225,9 @@ def beside(verdict: Mapping[str, Any]) -> str:
     # A line is a message: the file's size is not the size of one.
     if have["format"] and not (message and have["format"] == "ndjson"):
         name = f"{'compressed ' * have['compressed']}{source_name(have)}"
-        if own["codec"] == have["codec"] or split_id(own["codec"])[::3] == (have["format"], None):
-            said = against(own, {"bytes": have["bytes"]})
+        if is_own_format(own["codec"], have):
+            # What is too small to matter is not told from the file by what writing it anew makes of it.
+            said = "" if verdict.get("small") else against(own, {"bytes": have["bytes"]})
             return f"{said} than the {name} you have" if said else f"the {name} you have"
         if said := against(own, have, ways):
             return f"{said} than the {name} you have"
@@ -233,6 +236,16 @@ def beside(verdict: Mapping[str, Any]) -> str:
         if said:
             return f"{said} than {title_of(usual['codec'])}"
     return ""
+
+
+def is_own_format(codec: str, source: Mapping[str, Any]) -> bool:
+    """Returns whether a codec writes what the user has: the same, or its format by whatever library, not compressed.
+
+    >>> have = {"format": "csv", "codec": "csv:pandas"}
+    >>> is_own_format("csv:pyarrow", have), is_own_format("csv:pyarrow+zstd:3", have), is_own_format("orc", have)
+    (True, False, False)
+    """
+    return codec == source["codec"] or split_id(codec)[::3] == (source["format"], None)
 
 
 def only_ours(codec: str, usual: str = "", ratio: float = 1.0) -> str:
@@ -251,6 +264,15 @@ def only_ours(codec: str, usual: str = "", ratio: float = 1.0) -> str:
         return lead
     more = f"{percent(ratio - 1)} more in all" if ratio >= 1.01 else "as much in all"
     return f"{lead}; of what others read, {title_of(usual)} costs least, {more}"
+
+
+def kept_format(codec: str) -> str:
+    """Returns why the user's own format is recommended where another would cost less.
+
+    >>> kept_format("csv:pyarrow")
+    'CSV is named because your file is in it'
+    """
+    return f"{title_of(codec)} is named because your file is in it"
 
 
 def format_name(id: str) -> str:
@@ -341,10 +363,11 @@ def _alone(choice: Choice) -> str:
 def doubt(verdict: Mapping[str, Any]) -> str:
     """What keeps the answer from being clear, in a sentence; empty where it is."""
     level, why = verdict["confidence"], list(verdict["why"])
+    chosen = f" {said}." if (said := verdict.get("preferred")) else ""
     if level == CANNOT_TELL:
         near = listed([title_of(codec) for codec in verdict["rivals"]], word="or")
         among = f" Among the measured, {near} may be as good." if near else ""
-        return f"Can't tell whether it is the best: {'; '.join(why)}.{among}"
+        return f"Can't tell whether it is the best: {'; '.join(why)}.{among}{chosen}"
     if level != CLOSE:
         return ""
     parts = [_rival(verdict, codec) for codec in verdict["rivals"][:NAMED]]
@@ -352,7 +375,6 @@ def doubt(verdict: Mapping[str, Any]) -> str:
         return f"Close: probably the best, but {'; '.join(why) or 'the times vary by more than the codecs differ'}."
     others = len(verdict["rivals"]) - NAMED
     more = f" {others} more cost{'s' * (others == 1)} about as much." if others > 0 else ""
-    chosen = f" {said}." if (said := verdict.get("preferred")) else ""
     return f"Close: {'; '.join(parts)}.{chosen}{more}{f' Also, {why[0]}.' if why else ''}"
 
 
