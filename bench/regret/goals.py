@@ -177,7 +177,8 @@ def _cells(dataset: Dataset, load: str) -> Iterator[Cell]:
         codec, word = answers.get(name, (None, "can't tell"))
         if use.optional and codec is None:
             continue
-        choice = judge(use, codec, figures(dataset, load, name), file_rate())
+        own = "" if name == "message" else dataset.ending.removeprefix(".")
+        choice = judge(use, codec, figures(dataset, load, name), file_rate(), own=own)
         if choice is not None:
             yield Cell(dataset.name, name, codec or "", word, choice)
 

@@ -15,6 +15,7 @@ LINK = 125e6  # bytes a second of a message, without a link of its own
 RIGHT = 1.10  # regret up to which a verdict is right
 APART = 1.25  # cost of the second best, over the best, from which on a verdict should be clear
 FAR = 5.0  # a codec that costs more than this times the best in every use is not timed further
+FELT_S = 10e-3  # seconds more in the whole use that nobody feels, who keeps the file as it is
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,9 @@ class Choice:
         return not self.wrong and self.regret is not None and self.regret <= RIGHT
 
 
-def judge(use: Use, recommended: str | None, found: Mapping[str, Figures], file_rate: float) -> Choice | None:
+def judge(
+    use: Use, recommended: str | None, found: Mapping[str, Figures], file_rate: float, *, own: str = ""
+) -> Choice | None:
     """Returns how far a recommendation is off; None where nothing is eligible.
 
     Args:
@@ -170,6 +173,7 @@ def judge(use: Use, recommended: str | None, found: Mapping[str, Figures], file_
         recommended: Codec id; None if nothing was recommended.
         found: The oracle's figures of every codec.
         file_rate: Bytes a second of a warm file.
+        own: Format that the file is in, where it is used whole: keeping it is no regret while that costs less than `FELT_S` more.
     """
     costs = {id: cost(use, one, file_rate) for id, one in found.items() if eligible(id, use, one)}
     ranked = sorted((value, id) for id, value in costs.items() if math.isfinite(value))
@@ -184,6 +188,9 @@ def judge(use: Use, recommended: str | None, found: Mapping[str, Figures], file_
         return Choice(None, best, second, one.failed if one else "not known to the oracle")
     wrong = barred(recommended, use) or (f"changes {one.lost}" if one.lost else "")
     spent = cost(use, one, file_rate)
+    kept = bool(own) and format_of(recommended) == own and "+" not in recommended
+    if kept and spent - least < FELT_S:
+        return Choice(1.0, best, second, wrong)
     # One that is not eligible may cost less than any that is.
     return Choice(max(1.0, spent / least) if math.isfinite(spent) else None, best, second, wrong)
 

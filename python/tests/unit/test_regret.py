@@ -101,6 +101,22 @@ def test_regret_is_the_cost_over_the_least_of_the_eligible(uses: ModuleType) -> 
     assert uses.judge(use, "pickle", {"pickle": found["pickle"]}, 1e9) is None
 
 
+def test_keeping_a_file_is_no_regret_where_no_choice_can_be_felt(uses: ModuleType) -> None:
+    """Nine milliseconds in the whole use are not felt, eleven are; of another format each counts."""
+    found = {
+        "arrow:pyarrow": uses.Figures(0, 0.001, 0.001),
+        "csv:pyarrow": uses.Figures(0, 0.001, 0.010),
+        "csv:pandas": uses.Figures(0, 0.001, 0.012),
+    }
+
+    def regret(id: str, own: str) -> float:
+        return float(uses.judge(uses.Use(rate=1e9), id, found, 1e9, own=own).regret)
+
+    assert regret("csv:pyarrow", "csv") == 1.0
+    assert regret("csv:pandas", "csv") == pytest.approx(6.5)
+    assert regret("csv:pyarrow", "parquet") == regret("csv:pyarrow", "") == pytest.approx(5.5)
+
+
 def test_what_may_be_the_best_is_measured_again(oracle: ModuleType, uses: ModuleType) -> None:
     """The least of several processes counts, and one that fails then has its first figures."""
     one = uses.Figures(100.0, 2.0, 1.0, 0.5)
