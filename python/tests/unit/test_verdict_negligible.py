@@ -193,6 +193,23 @@ def test_a_tiny_file_is_kept_though_its_size_is_that_of_a_library_that_changes_i
     assert no_matter(verdict).endswith("so the CSV you have will do")
 
 
+def test_a_tiny_file_is_read_by_the_usual_library():
+    """Whichever library writes JSON of the very size, and is quickest: of the format that is kept the usual one is named."""
+    truth = [
+        Planted(name, ms, ms, share, flags=SAFE)
+        for name, ms, share in (
+            ("json:simdjson", 0.1, 5e-5),
+            ("json:orjson", 0.2, 4e-5),
+            ("quick:q", 0.01, 4e-5),
+        )
+    ]
+    record = synthetic_record("document", planted=tuple(truth), base="quick:q", growth=False, derived=False)
+    size = recommend(record, profile="keep")["figures"]["json:simdjson"]["bytes"]
+    record["dataset"] |= {"source_format": "json", "bytes_disk": size}
+    verdict = recommend(record, profile="keep")
+    assert (verdict["source"]["codec"], verdict["codec"]) == ("json:simdjson", "json:orjson")
+
+
 def test_the_compressor_of_a_parquet_file_is_told_by_its_size():
     """The nearest in size, not the quickest of those near: lz4 and zstd may be 6 % apart."""
     zstd = Planted("parquet:polars", 90, 90, 0.5, flags=SAFE)

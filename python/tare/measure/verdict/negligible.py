@@ -12,6 +12,7 @@ from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
 from tare.measure.verdict.cost_model import cost
+from tare.measure.verdict.figures import PRESSED
 from tare.measure.verdict.kept import is_guessed
 from tare.measure.verdict.text import is_own_format, source_name
 
@@ -181,9 +182,15 @@ def kept_as_it_is(choice: Choice, costs: Costs, source: Mapping[str, Any]) -> Co
     own = source["codec"]
     if not own or not is_small(choice, costs, own):
         return None
-    # Another library may write it as well: of a few bytes the size does not tell which it was.
+    # Any library reads it: the usual one, then the quickest. Of what compresses by itself the size tells how.
     same = [one for one in choice.several if is_own_format(one.codec, source)]
-    return min(same, key=lambda one: (one.codec != own, costs[one.codec][0], one.codec), default=None)
+    exact = source["format"] in PRESSED
+
+    def order(one: Costed) -> tuple[bool, bool, float, str]:
+        usual = shortlist.is_common(one.codec)
+        return exact and one.codec != own, not usual, costs[one.codec][0], one.codec
+
+    return min(same, key=order, default=None)
 
 
 def is_settled(kept: Costed, choice: Choice, costs: Costs) -> bool:
