@@ -16,7 +16,7 @@ import click
 
 from tare.cli.data import fetched, find_data, words_of
 from tare.cli.grouping import GroupedCommand
-from tare.cli.outcome import any_failed, unmeasured
+from tare.cli.outcome import any_failed, unanswered, unmeasured
 from tare.cli.saved_records import name_of_record, records_folder
 from tare.cli.types import Seconds
 from tare.cli.uses import USES, help_on_uses
@@ -219,7 +219,7 @@ def command(data: tuple[str, ...], **options: Any) -> int:
     show(result, options, path=words_of(given))
     if result.record.get("interrupted"):
         return 130
-    if why := unmeasured(result.record):
+    if why := unmeasured(result.record) or unanswered(result.record):
         click.echo(f"tare: {why}", err=True)
         return 1
     return 1 if options["strict"] and any_failed(result.record["cases"]) else 0

@@ -1,4 +1,4 @@
-"""The outcome of `tare measure`: whether anything was measured, and whether a codec failed or lost data."""
+"""The outcome of `tare measure`: whether anything was measured and recommended, and whether a codec failed or lost data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from tare.cli.lines import clean
 
-__all__ = ["any_failed", "unmeasured"]
+__all__ = ["any_failed", "unanswered", "unmeasured"]
 
 # Reasons of cases that are named where none was measured.
 _CAUSES = 3
@@ -32,11 +32,12 @@ def unmeasured(record: dict[str, Any]) -> str:
     ''
     >>> unmeasured({"cases": [{"status": "refused", "reason": "encode: it is complex"}]})
     'nothing was measured: refused: encode: it is complex'
+    >>> unmeasured({"cases": [{"status": "pending", "reason": "the time was over", "bytes": 99, "launches": []}]})
+    'nothing was measured: the time was over'
     """
     cases = record["cases"]
-    if any(
-        case["status"] not in ("pending", "n/a", "refused") or case.get("bytes") is not None for case in cases
-    ):
+    # The size of what was written once is no figure: it was not read, or not compared.
+    if any(case["status"] not in ("pending", "n/a", "refused") or case.get("launches") for case in cases):
         return ""
     why = dict.fromkeys(
         "refused: " * (case["status"] == "refused") + clean(case.get("reason") or case["status"], 200)
@@ -44,3 +45,19 @@ def unmeasured(record: dict[str, Any]) -> str:
     )
     more = f"; and {len(why) - _CAUSES} more reasons" if len(why) > _CAUSES else ""
     return f"nothing was measured: {'; '.join(list(why)[:_CAUSES]) or 'there was no case'}{more}"
+
+
+def unanswered(record: dict[str, Any]) -> str:
+    """Returns that nothing is recommended, and why; empty where a codec is, or of a plan, which answers its own question.
+
+    >>> nothing = {"route": None, "sentence": "No codec fits keep: `a` left out (no written spec)."}
+    >>> unanswered({"plan": {"name": "default"}, "derived": {"headline": nothing}})
+    'nothing is recommended: No codec fits keep: a left out (no written spec).'
+    >>> unanswered({"plan": {"name": "load"}, "derived": {"headline": nothing}})
+    ''
+    """
+    headline = (record.get("derived") or {}).get("headline") or {}
+    if (record.get("plan") or {}).get("name", "default") != "default" or headline.get("route"):
+        return ""
+    said = clean(str(headline.get("sentence") or "no codec was measured"), 1000).replace("`", "")
+    return f"nothing is recommended: {said.removeprefix('Provisional: ')}"

@@ -16,7 +16,7 @@ from tare.codec.codec import Codec
 if TYPE_CHECKING:
     from tare.formats.base import Library
 
-__all__ = ["beside", "is_common", "is_listed", "missing", "shortlist", "variants"]
+__all__ = ["beside", "is_common", "is_less_used", "is_listed", "missing", "shortlist", "variants"]
 
 _COMMON: Mapping[str, tuple[str, ...]] = {
     "table": (
@@ -75,6 +75,8 @@ _OWN = 4
 # What their users' programs write without a further word.
 _USUAL = ("parquet:pyarrow", "parquet:pyarrow,compression=zstd", "csv:pyarrow", "csv:polars", "csv:pandas")
 _BESIDE_LINES = ("ndjson:msgspec+lz4",)
+# Formats on these lists that far fewer people and tools use than the others there.
+_LESS_USED = ("orc", "cbor")
 
 
 def shortlist(kind: str, *, sequence: bool = False, source_format: str | None = None) -> list[str]:
@@ -177,6 +179,15 @@ def is_common(id: str) -> bool:
     return not id.startswith("blit:") and id in _printed(
         *_COMMON.values(), _OF_LISTS, _OF_LINES, *_BESIDE.values(), _BESIDE_LINES, _USUAL
     )
+
+
+def is_less_used(id: str) -> bool:
+    """Returns whether a codec's format is used by far fewer people than Parquet, Arrow, JSON or CSV are.
+
+    >>> is_less_used("orc:pyarrow,compression=zstd"), is_less_used("parquet:polars")
+    (True, False)
+    """
+    return id.partition(":")[0].partition("+")[0] in _LESS_USED
 
 
 def missing(kind: str) -> tuple[list[str], str]:

@@ -29,6 +29,7 @@ from tare.measure.pipeline import measure_stages
 from tare.measure.session import Control, Event, Session, Stopped, Wiring
 from tare.measure.settings import Settings
 from tare.measure.verdict import text
+from tare.measure.verdict.constraints import names_column
 from tare.measure.verdict.cost_model import PROFILES
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(given, dataset))
     check_use(settings, dataset)
+    check_columns_named(settings, dataset)
     record = start_record(dataset, settings, command, hash_late=before is None)
     with open_session(dataset, settings, record, wiring) as session:
         session.started_at = began_s  # opening is part of the time that was given
@@ -147,6 +149,24 @@ def check_use(settings: Settings, dataset: Dataset) -> None:
             f"invalid use 'random' for {dataset.name}: parts are read of tables, and this is a document; expected one of "
             f"{', '.join(others)}{_as_table(dataset)}"
         )
+
+
+def check_columns_named(settings: Settings, dataset: Dataset) -> None:
+    """Refuse a column that may change where the table has none of that name.
+
+    Raises:
+        UsageError: A pattern matches no column; those that there are are named.
+    """
+    if dataset.kind != "table" or not settings.allow_loss:
+        return
+    names = list(map(str, dataset.value.column_names))
+    for pattern in settings.allow_loss:
+        if not names_column(pattern, names):
+            have = printable(", ".join(names), 200) or "none"
+            raise UsageError(
+                f"invalid allow_loss {printable(pattern, 40)!r}: {printable(dataset.name, 80)} has no such column; "
+                f"it has {have}"
+            )
 
 
 def _as_table(dataset: Dataset) -> str:

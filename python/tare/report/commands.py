@@ -63,8 +63,11 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
     same = have.get("codec") == codec
     if same and len(ranked(found)) < 2:
         return ""  # nothing else was measured
-    kept = not message and not other and str(verdict.get("beside") or "").startswith("the ")
-    if same or kept:
+    # Where no choice can be felt, what is there already is the least to do.
+    settled = bool(verdict.get("small") and have.get("codec")) or str(verdict.get("beside") or "").startswith(
+        "the "
+    )
+    if same or (settled and not message and not other):
         return "" if message else f"keep the file{'s as they are' if found.files else ' as it is'}"
     name = path or text.visible(found.dataset.get("name") or "data", 200)
     if found.files:

@@ -425,7 +425,7 @@ def test_what_is_printed(tare, tmp_path, document):
 def test_strict_fails_when_something_was_lost(tare, tmp_path):
     """--strict exits 1 if a codec lost data, and 0 if none did."""
     (tmp_path / "nan.pkl").write_bytes(pickle.dumps([{"a": float("nan"), "b": n} for n in range(50)]))
-    common = ["--quiet", "--strict", "--time", "3s", "--allow-pickle", "--base", "pickle"]
+    common = ["--quiet", "--strict", "--time", "3s", "--allow-pickle", "--base", "pickle", "--for", "cache"]
     lost = tare("measure", "nan.pkl", *common, "--codec", "json:orjson")
     assert 1 == lost.code
     kept = tare("measure", "nan.pkl", *common, "--codec", "pickle")

@@ -12,6 +12,7 @@ from support.soak import scaled
 from support.synthetic_records import set_floor, synthetic_record
 
 from tare.codec.titles import title_of
+from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict.choice import gather
 from tare.measure.verdict.cost_model import PROFILES, Costed
 from tare.measure.verdict.recommend import recommend
@@ -192,6 +193,32 @@ def test_a_format_of_many_messages_is_not_waited_for_where_one_is_a_message():
     assert {one["codec"]: one["reason"] for one in verdict["excluded"]} == {
         "ndjson:orjson+zstd:3": "it holds many messages, not one"
     }
+
+
+def test_the_file_as_a_whole_stands_for_no_message():
+    """Of lines only the whole file was measured in the time: there is no answer for messages yet, and one for files."""
+    truth = (Planted("json:stdlib", 200, 200, 1.0, flags=FLAT), Planted("quick:q", 20, 20, 0.3, flags=FLAT))
+    record = synthetic_record(
+        "document", planted=truth, media=("memory",), growth=False, derived=False, **QUIET
+    )
+    record["dataset"] |= {"source_format": "ndjson", "shape": {"items": 100, "mean_doc_bytes": 300}}
+    whole = [case for case in record["cases"] if "twin" not in case["labels"]]
+    record["cases"] += [
+        {
+            **case,
+            "key": f"{case['key']}|grain=each",
+            "labels": case["labels"] | {"grain": "each"},
+            "status": "pending",
+            "reason": NOT_REACHED,
+            "launches": [],
+        }
+        for case in whole
+    ]
+    verdict = recommend(record, profile="message")
+    assert verdict["route"] is None
+    assert verdict["sentence"] == "No answer yet: the time was over before a single message was measured."
+    assert "--time gives more" in verdict["reasons"]
+    assert recommend(record, profile="keep")["codec"] == "quick:q"
 
 
 def test_a_busy_machine_matters_only_where_a_rival_may_be_quicker_without_it():

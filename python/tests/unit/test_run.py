@@ -230,6 +230,16 @@ def test_settings_that_cannot_be_are_refused(tmp_path, fields, message):
     assert [] == list(tmp_path.iterdir())
 
 
+def test_a_column_that_may_change_is_one_of_the_table(tmp_path):
+    """A name that no column has would allow nothing: it is refused with the names that there are, and a pattern that fits is not."""
+    name = TABLE.column_names[0]
+    with pytest.raises(UsageError, match=rf"'nosuch\*': .*no such column; it has {name}"):
+        measure.run(TABLE, allow_loss=(name, "nosuch*"), out=tmp_path / "r.tare.json", time_s=4)
+    assert [] == list(tmp_path.iterdir())
+    found = measure.run(TABLE, allow_loss=(f"{name[0]}*",), codecs=("arrow:pyarrow",), time_s=4)
+    assert found.record["settings"]["allow_loss"] == [f"{name[0]}*"]
+
+
 def test_an_unknown_setting_is_a_type_error():
     """Names of settings are names of fields."""
     with pytest.raises(TypeError, match="tme_s"):

@@ -12,8 +12,11 @@ from tare import formats
 from tare.codec import Codec
 from tare.measure.cases import NOT_REACHED
 from tare.measure.settings import Settings
+from tare.measure.stages.measurement import _in_turn
 from tare.measure.stages.trials import Trials, _group
 
+BOTH = ("encode", "decode")
+TIMED: dict[str, Any] = {"encode": {}, "decode": {}}
 ORJSON, STDLIB, PICKLE = (Codec.parse(id) for id in ("json:orjson", "json:stdlib", "pickle"))
 
 
@@ -43,17 +46,37 @@ def test_one_codec_is_no_answer(timed, elapsed_s, due):
     def seat(codec: Codec, samples: dict[str, Any], grain: str = "whole") -> Any:
         labels = {} if grain == "whole" else {"grain": grain}
         return SimpleNamespace(
-            codec=codec, tried_s=3.0 * bool(samples), samples=samples, case={"labels": labels}
+            codec=codec,
+            tried_s=3.0 * bool(samples),
+            samples=samples,
+            operations=BOTH,
+            case={"labels": labels},
         )
 
-    several = [seat(PICKLE, {"encode": {}}) for _ in range(timed)]
-    lines = [seat(PICKLE, {"encode": {}}, "each") for _ in range(3)]
-    failed, left = seat(PICKLE, {}), seat(ORJSON, {})
+    several = [seat(PICKLE, dict(TIMED)) for _ in range(timed)]
+    lines = [seat(PICKLE, dict(TIMED), "each") for _ in range(3)]
+    # What was written, and is being read when the time is over, has no figure.
+    failed, left = seat(PICKLE, {"encode": {}}), seat(ORJSON, {})
     waiting: Any = Trials(session, [*several, *lines, failed, left], None, fewest=3)  # type: ignore[arg-type]
     session.elapsed_s = elapsed_s
     assert waiting._due(left, 12.0, True) is due
     late: Any = Trials(session, [*several, failed, left], None, fewest=3)  # type: ignore[arg-type]
     assert late._due(left, 12.0, True) is (timed < 3)  # opening took that long
+    # What the answer is not of is tried in the usual time alone.
+    other: Any = Trials(session, [*several, left], None, fewest=3, grain="each")  # type: ignore[arg-type]
+    assert not other._due(left, 12.0, True)
+
+
+@pytest.mark.parametrize(("elapsed_s", "due"), [(58.0, True), (60.0, False)])
+def test_where_opening_took_longer_than_the_limit_so_may_the_answer(elapsed_s, due):
+    """The data was there after 40 of 20 s: while nothing has a figure, codecs are tried for half as long again."""
+    session = SimpleNamespace(
+        elapsed_s=40.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+    left = SimpleNamespace(codec=ORJSON, tried_s=0.0, samples={}, operations=BOTH, case={"labels": {}})
+    waiting: Any = Trials(session, [left], None, fewest=3)  # type: ignore[arg-type,list-item]
+    session.elapsed_s = elapsed_s
+    assert waiting._due(left, 12.0, True) is due
 
 
 class _Worker:
@@ -87,7 +110,7 @@ def test_what_has_not_ended_when_the_time_is_over_was_not_reached():
         labels = {"codec": str(codec)}
         case = {"labels": labels, "status": "pending", "reason": "", "note": ""}
         return SimpleNamespace(
-            codec=codec, case=case, tried_s=0.0, samples={}, part=SimpleNamespace(kind="document"),
+            codec=codec, case=case, tried_s=0.0, samples={}, operations=BOTH, part=SimpleNamespace(kind="document"),
             language="", kind="python", worker=worker, leaks=False, alive=True,
         )  # fmt: skip
 
@@ -106,7 +129,7 @@ def test_what_has_not_ended_when_the_time_is_over_was_not_reached():
                 seat.case.update(status="killed", reason="the worker has been ended")
                 seat.alive = False
                 return False
-            seat.case["status"], seat.samples = "ok", {"encode": {}}
+            seat.case["status"], seat.samples = "ok", dict(TIMED)
             return True
 
     trials = Tried(session, [quick, endless, last], quick.part)
@@ -126,7 +149,9 @@ def test_a_slow_machine_is_no_failure_of_what_the_answer_needs(timed, elapsed_s,
         elapsed_s=3.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
     )
     several: Any = [
-        SimpleNamespace(codec=PICKLE, samples={"encode": {}} if k < timed else {}, case={"labels": {}})
+        SimpleNamespace(
+            codec=PICKLE, samples=TIMED if k < timed else {}, operations=BOTH, case={"labels": {}}
+        )
         for k in range(4)
     ]
     waiting = Trials(session, several, None, fewest=3)  # type: ignore[arg-type]
@@ -145,7 +170,8 @@ def test_half_of_the_usual_codecs_are_worth_more_than_further_calls(timed, due):
         SimpleNamespace(
             codec=PICKLE,
             tried_s=0.1 * (k < timed),
-            samples={"encode": {}} if k < timed else {},
+            samples=TIMED if k < timed else {},
+            operations=BOTH,
             case={"labels": {}},
         )
         for k in range(10)
@@ -192,3 +218,49 @@ def test_a_table_is_tried_as_text_last():
         "ndjson:polars+zstd:3",
         "csv:pyarrow+zstd:3",
     ]
+
+
+def test_lines_that_the_answer_needs_are_timed_beyond_the_limit():
+    """Preparing and comparing took until 21 of 20 s: while no codec has a figure, it is timed until half the limit is over again."""
+    session: Any = SimpleNamespace(
+        elapsed_s=3.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+
+    class Line(SimpleNamespace):
+        def share(self, worker: Any) -> None:
+            pass
+
+        def ready(self, *, verify: bool) -> None:
+            session.elapsed_s = 21.0
+
+        def expected_s(self, operation: str) -> float:
+            return 0.1
+
+        def sample(self, operation: str, round_: int, position: int) -> None:
+            self.samples[operation] = {}
+
+    def tried(known: list[Any]) -> Any:
+        seat: Any = Line(
+            codec=ORJSON, is_plain=False, alive=True, operations=BOTH, samples={}, case={"labels": {}}
+        )
+        Trials(session, [seat], None, known, fewest=3)._try_in(seat, None, 3.0)  # type: ignore[arg-type]
+        session.elapsed_s = 3.0
+        return seat.samples
+
+    others: Any = [
+        SimpleNamespace(worker=None, samples=TIMED, operations=BOTH, case={"labels": {}}) for _ in range(3)
+    ]
+    assert tried([]) == TIMED
+    assert tried(others) == {}
+
+
+def test_lines_come_before_the_file_where_the_answer_is_of_them():
+    """Messages of every codec are tried first where they are what is sent; else a message and a file by turns."""
+    codecs = [Codec.parse(id) for id in ("json:orjson", "json:orjson+zstd:3", "ndjson:orjson+zstd:3")]
+
+    def turns(**options: bool) -> list[tuple[str, str]]:
+        return [(str(codec), grain) for codec, grain in _in_turn(codecs, ("each", "whole"), **options)]
+
+    assert [grain for _, grain in turns(lines_first=True)] == ["each", "each", "whole", "whole", "whole"]
+    assert turns()[:2] == [("json:orjson", "each"), ("json:orjson+zstd:3", "whole")]
+    assert sorted(turns()) == sorted(turns(lines_first=True))

@@ -6,8 +6,11 @@ import pytest
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
+from tare.measure.cases import NOT_REACHED
+from tare.measure.derive import derive
 from tare.measure.verdict.negligible import no_matter
 from tare.measure.verdict.recommend import recommend
+from tare.report import terminal
 
 SAFE = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 BASE = Planted("parquet:pyarrow", 400, 200, 0.2, flags=SAFE)
@@ -19,6 +22,7 @@ def verdict_of(*planted, profile="cache", **options):
     return recommend(record, profile=profile, **options)
 
 
+ORC = "orc:pyarrow,compression=zstd"
 TYPED = (("time_hour", "type", 9),)
 CODE = {"executes_code": True, "languages": ["python"], "spec": ""}
 
@@ -30,6 +34,10 @@ CODE = {"executes_code": True, "languages": ["python"], "spec": ""}
         (Planted("rare:r", 4.2, 4.2, 0.5, flags=SAFE), Planted("odd:o", 4, 4, 0.5, changes=TYPED, flags=SAFE), "rare:r"),
         (Planted("rare:r", 4.2, 4.2, 0.5, flags=SAFE), Planted("code:c", 4, 4, 0.5, flags=CODE), "rare:r"),
         (Planted("arrow:pyarrow", 4.2, 4.2, 0.5, flags=SAFE), Planted("rare:r", 4, 4, 0.5, flags=SAFE), "arrow:pyarrow"),
+        # ORC is on the shortlist too, and smaller; but how many use it is asked first.
+        (Planted("parquet:polars", 4, 4, 0.5, flags=SAFE), Planted(ORC, 5.1, 5.1, 0.42, flags=SAFE), "parquet:polars"),
+        (Planted("parquet:polars", 4.2, 4.2, 0.5, flags=SAFE), Planted(ORC, 4, 4, 0.5, flags=SAFE), "parquet:polars"),
+        (Planted("rare:r", 4.2, 4.2, 0.5, flags=SAFE), Planted(ORC, 4.2, 4.2, 0.5, flags=SAFE), ORC),
         (Planted("rare:r", 4.2, 4.2, 0.4, flags=SAFE), Planted("odd:o", 4, 4, 0.5, flags=SAFE), "rare:r"),
         # 1 % smaller does not pay for 5 % more cost.
         (Planted("rare:r", 4.2, 4.2, 0.495, flags=SAFE), Planted("odd:o", 4, 4, 0.5, flags=SAFE), "odd:o"),
@@ -38,11 +46,30 @@ CODE = {"executes_code": True, "languages": ["python"], "spec": ""}
         # A quarter more is more than anything can pay for.
         (Planted("arrow:pyarrow", 8, 8, 0.5, flags=SAFE), Planted("odd:o", 4, 4, 0.5, changes=TYPED, flags=CODE), "odd:o"),
     ],
-    ids=["types", "safety", "common", "smaller", "hardly smaller", "smaller for too much", "too dear"],
+    ids=["types", "safety", "common", "more common", "most common", "on the list", "smaller", "hardly smaller", "smaller for too much", "too dear"],
 )  # fmt: skip
 def test_nearly_equal_costs_are_decided_by_what_else_a_codec_offers(one, other, expected):
     """Types come first, then safety, what is common, and what is smaller by more than it costs."""
     assert verdict_of(one, other)["codec"] == expected
+
+
+@pytest.mark.parametrize(("left", "level"), [((), "close"), (("arrow:pyarrow",), "can't tell")])
+def test_what_is_not_the_cheapest_is_named_with_the_reason(left, level):
+    """Whether the answer is close, or codecs were left: the text says why the dearer of two is taken."""
+    truth = (Planted("parquet:polars", 4.2, 4.2, 0.5, flags=SAFE), Planted(ORC, 4, 4, 0.5, flags=SAFE))
+    record = synthetic_record(
+        "table",
+        planted=(BASE, *truth, *(Planted(codec, 4, 4, 0.5, flags=SAFE) for codec in left)),
+        growth=False,
+        derived=False,
+        **QUIET,
+    )
+    for case in record["cases"]:
+        if case["labels"]["codec"] in left:
+            case.update(status="pending", reason=NOT_REACHED, launches=[])
+    verdict = recommend(record, profile="cache")
+    assert (verdict["codec"], verdict["confidence"]) == ("parquet:polars", level)
+    assert verdict["doubt"].count("Parquet (zstd, polars) is named because more people use it.") == 1
 
 
 def test_fifty_milliseconds_that_were_shown_decide():
@@ -82,6 +109,8 @@ def test_small_data_is_marked_as_such_and_decided_as_ever():
     verdict = recommend(record, profile="keep")
     assert verdict["small"]
     assert no_matter(verdict).endswith("and the CSV you have does as well")
+    record["derived"] = derive(record)
+    assert "keep the file as it is" in terminal.render(record)
     # A format that was not measured may do worse: nothing is said of it.
     record["dataset"] |= {"source_format": "xlsx"}
     verdict = recommend(record, profile="keep")

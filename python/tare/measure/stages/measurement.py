@@ -20,6 +20,7 @@ from tare.measure.stages.rounds import FEW, sample_rounds
 from tare.measure.stages.standings import Uses, rounds_of
 from tare.measure.stages.trials import TRIAL, Trials
 from tare.measure.stages.weigh import twin_case
+from tare.measure.verdict.default_use import sends_lines
 from tare.measure.worker_client.languages import Foreign
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class Measurement:
             grains: ``whole``, and ``each`` for one call a document.
             until_s: Elapsed seconds of the run after which no further codec begins, but the base and those named.
         """
-        wanted = _in_turn(codecs, grains)
+        lines_first = "each" in grains and sends_lines(self.session.record)
+        wanted = _in_turn(codecs, grains, lines_first=lines_first)
         lines = (
             self.session.drawn(self.part, lines_share(self.part.bytes_memory)) if "each" in grains else None
         )
@@ -91,7 +93,7 @@ class Measurement:
             for codec, grain in wanted
         ]
         self._common = set(seats)
-        self._try(seats, self.part, until_s, fewest=FEWEST)
+        self._try(seats, self.part, until_s, fewest=FEWEST, grain="each" if lines_first else "whole")
         self._keep()
 
     def variants(self, codecs: Sequence[Codec], until_s: float) -> None:
@@ -235,6 +237,7 @@ class Measurement:
         into: list[Seat] | None = None,
         *,
         fewest: int = 0,
+        grain: str = "",
     ) -> None:
         """Try the seats that an interrupted run has not finished; all of them join the others."""
         due = [seat for seat in seats if _rounds_kept(seat.case) < FEW]
@@ -247,7 +250,8 @@ class Measurement:
                 self.answer()
 
         running = [seat for seat in self.seats if seat.part is part]
-        Trials(self.session, due, part, running, fewest=fewest).run(until_s, last=True, on_done=tell)
+        trials = Trials(self.session, due, part, running, fewest=fewest, grain=grain)
+        trials.run(until_s, last=True, on_done=tell)
 
     def _is_answer_due(self) -> bool:
         limit_s = self.session.settings.limit_s or _UNLIMITED_S
@@ -317,13 +321,23 @@ def _is_foreign(codec: Codec) -> bool:
     return isinstance(stand_in, Foreign)
 
 
-def _in_turn(codecs: Sequence[Codec], grains: Sequence[str]) -> list[tuple[Codec, str]]:
-    """Each codec in each grain. Of lines a message and a whole file by turns: what compresses is first of the files."""
+def _in_turn(
+    codecs: Sequence[Codec], grains: Sequence[str], *, lines_first: bool = False
+) -> list[tuple[Codec, str]]:
+    """Each codec in each grain. Of lines a message and a whole file by turns: what compresses is first of the files.
+
+    Args:
+        codecs: The codecs, the likeliest first.
+        grains: ``whole``, and ``each`` for one call a line.
+        lines_first: Whether all messages come before the first file: the answer is of them.
+    """
     if len(grains) == 1:
         return [(codec, grains[0]) for codec in codecs]
     # A sequence of documents is no document.
     each = [(codec, "each") for codec in codecs if not _is_foreign(codec) and not codec.format.sequence]
     whole = [(codec, "whole") for codec in sorted(codecs, key=lambda codec: codec.compressor is None)]
+    if lines_first:
+        return each + whole
     turns = itertools.chain.from_iterable(itertools.zip_longest(each, whole))
     return [one for one in turns if one is not None]
 

@@ -49,6 +49,7 @@ class Trials:
         part: The sample.
         known: Seats whose workers hold the sample already: codecs of the same library use them.
         fewest: Codecs that are tried though their time is used, and for a while beyond the limit of the run.
+        grain: The grain that the answer is of, ``each`` or ``whole``: no other is tried for longer. Empty for any.
     """
 
     def __init__(
@@ -59,8 +60,9 @@ class Trials:
         known: Sequence[Seat] = (),
         *,
         fewest: int = 0,
+        grain: str = "",
     ) -> None:
-        self._fewest = fewest
+        self._fewest, self._grain = fewest, grain
         self._began_s = session.elapsed_s
         self._session = session
         self._part = part
@@ -168,10 +170,12 @@ class Trials:
         Opening alone may take longer than the limit: then an answer is worth as much again.
         """
         session = self._session
-        grace_s = session.limit_s(GRACE)
+        over_s = max(session.limit_s(1.0), self._began_s)
+        # Where opening alone took longer than the limit, all that follows does as well.
+        grace_s = max(session.limit_s(GRACE), GRACE * self._began_s)
         if self._timed_like(seat) >= LEAST:
-            grace_s = min(grace_s, GRACE_S)
-        return max(session.limit_s(1.0), self._began_s) + grace_s
+            grace_s = min(session.limit_s(GRACE), GRACE_S)
+        return over_s + grace_s
 
     def _next(self, until_s: float, last: bool) -> Seat | None:
         """The first seat whose worker is free; None if nothing is to be done."""
@@ -230,13 +234,16 @@ class Trials:
 
     def _lacks_answer(self, seat: Seat) -> bool:
         """Whether so few codecs have been timed, one call each document or whole as this one is, that one more is a must."""
-        return bool(self._fewest) and self._timed_like(seat) < self._fewest
+        if not self._fewest or self._grain not in ("", seat.case["labels"].get("grain", "whole")):
+            return False
+        return self._timed_like(seat) < self._fewest
 
     def _timed_like(self, seat: Seat) -> int:
-        """How many codecs have been timed as this one is: one call each document, or whole."""
+        """How many codecs have been timed both ways as this one is: one call each document, or whole."""
         grain = seat.case["labels"].get("grain")
         several = [one for one in (*self._known, *self._seats) if one.case["labels"].get("grain") == grain]
-        return sum(bool(one.samples) for one in several)
+        # What was written and is being read still has no figure, and may never get one.
+        return sum(all(operation in one.samples for operation in one.operations[:2]) for one in several)
 
     def _try(self, seat: Seat, limit_s: float) -> bool:
         """Prepare and compare, then one warm call of each operation; whether the codec lives.
@@ -292,7 +299,9 @@ class Trials:
         else:
             seat.ready(verify=True)
             for position, operation in enumerate(seat.operations):
-                if seat.alive and session.elapsed_s + seat.expected_s(operation) < session.limit_s(1.0):
+                # What the answer needs is not left without a figure when it has been prepared beyond the limit.
+                ends_s = self._grace_end_s(seat) if self._lacks_answer(seat) else session.limit_s(1.0)
+                if seat.alive and session.elapsed_s + seat.expected_s(operation) < ends_s:
                     seat.sample(operation, TRIAL, position)
         seat.tried_s = session.elapsed_s - began_s
         return seat.alive

@@ -19,7 +19,7 @@ from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text
 from tare.measure.verdict.constraints import Condition, allowed, barred, losses
 from tare.measure.verdict.cost_model import Costed, Profile
-from tare.measure.verdict.default_use import MESSAGE_BYTES
+from tare.measure.verdict.default_use import has_short_lines
 
 __all__ = ["Choice", "Evidence", "choose", "file_rate", "gather", "short_of_time"]
 
@@ -223,15 +223,15 @@ def short_of_time(choice: Choice) -> list[str]:
 
 
 def _grain(record: Mapping[str, Any], use: Profile, notes: list[str]) -> str:
-    """One call per document where messages are small, if that was measured."""
-    mean = ((record.get("dataset") or {}).get("shape") or {}).get("mean_doc_bytes")
-    each = any(
-        case["labels"].get("grain") == "each" and case.get("launches") for case in record.get("cases", ())
-    )
-    if use.name == "message" and each and mean is not None and mean < MESSAGE_BYTES:
+    """One call per document where messages are small, if that was to be measured: the whole is no message, and stands for none."""
+    dataset = record.get("dataset") or {}
+    each = [case for case in record.get("cases", ()) if case["labels"].get("grain") == "each"]
+    if use.name != "message" or not each or not has_short_lines(dataset):
+        return "whole"
+    if any(case.get("launches") for case in each):
+        mean = dataset["shape"]["mean_doc_bytes"]
         notes.append(f"one call per document, as documents are {mean:.0f} bytes on average")
-        return "each"
-    return "whole"
+    return "each"
 
 
 def _work_note(record: Mapping[str, Any], odd: Mapping[str, str]) -> list[str]:

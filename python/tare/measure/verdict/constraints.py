@@ -10,7 +10,17 @@ from typing import Any
 from tare.errors import UsageError
 from tare.fidelity.comparison import column_of
 
-__all__ = ["REQUIRES", "Condition", "allowed", "barred", "conditions", "kept", "losses", "readable_in"]
+__all__ = [
+    "REQUIRES",
+    "Condition",
+    "allowed",
+    "barred",
+    "conditions",
+    "kept",
+    "losses",
+    "names_column",
+    "readable_in",
+]
 
 MUST = ("keep-types", "untrusted", "append", "subset", "readable:LANGUAGE")
 
@@ -185,6 +195,22 @@ def allowed(verify: Mapping[str, Any] | None, patterns: Sequence[str]) -> bool:
     if not lost:
         return "*" in patterns
     return all(any(_matches(path, pattern) for pattern in patterns) for path in lost)
+
+
+def names_column(pattern: str, columns: Iterable[str]) -> bool:
+    """Returns whether a pattern may be of a change of a table: of a column, of a side of one, or of the table itself.
+
+    Args:
+        pattern: As `allowed` takes it.
+        columns: Names of the columns.
+
+    >>> [names_column(pattern, ["zip", "Sea"]) for pattern in ("z?p", "Sea (levels)", "(column names)", "price")]
+    [True, True, True, False]
+    """
+    head = re.split(r" \(|\.|\[", pattern, maxsplit=1)[0]
+    return pattern.startswith("(") or any(
+        _matches(column, one) for column in columns for one in (pattern, head)
+    )
 
 
 def _matches(path: str, pattern: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tare.measure.verdict.cost_model import PROFILES
 
-__all__ = ["MESSAGE_BYTES", "default_profile"]
+__all__ = ["MESSAGE_BYTES", "default_profile", "has_short_lines", "sends_lines"]
 
 MESSAGE_BYTES = 64 << 10
 """Documents and lines below this are messages, and are sent one by one."""
@@ -27,6 +27,24 @@ def default_profile(record: Mapping[str, Any]) -> str:
     dataset = record.get("dataset") or {}
     small = dataset.get("kind") == "document" and _item_bytes(dataset) < MESSAGE_BYTES
     return "message" if small else "keep"
+
+
+def sends_lines(record: Mapping[str, Any]) -> bool:
+    """Returns whether the headline is of lines of JSON that are sent one by one.
+
+    >>> lines = {"kind": "document", "source_format": "ndjson", "shape": {"mean_doc_bytes": 120.0}}
+    >>> sends_lines({"dataset": lines}), sends_lines({"dataset": lines, "settings": {"profile": "keep"}})
+    (True, False)
+    """
+    dataset = record.get("dataset") or {}
+    lines = dataset.get("source_format") == "ndjson" and has_short_lines(dataset)
+    return lines and default_profile(record) == "message"
+
+
+def has_short_lines(dataset: Mapping[str, Any]) -> bool:
+    """Returns whether the documents are small enough, on average, to be messages."""
+    mean = (dataset.get("shape") or {}).get("mean_doc_bytes")
+    return mean is not None and mean < MESSAGE_BYTES
 
 
 def _item_bytes(dataset: Mapping[str, Any]) -> float:

@@ -13,7 +13,7 @@ from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
 from tare.measure.verdict.cost_model import cost
 from tare.measure.verdict.kept import is_guessed
-from tare.measure.verdict.text import source_name
+from tare.measure.verdict.text import is_own_format, source_name
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
@@ -29,6 +29,7 @@ __all__ = [
     "no_matter",
     "preference",
     "preferred",
+    "rarity",
 ]
 
 Costs = Mapping[str, tuple[float, Array]]
@@ -82,12 +83,12 @@ def preference(best: Costed, choice: Choice, costs: Costs) -> str:
     return f"{title_of(best.codec)} is named because {why}"
 
 
-def _drawbacks(one: Costed, choice: Choice) -> tuple[bool, bool, bool, bool]:
-    """Returns the drawbacks that decide between codecs of nearly the same cost, the most important first; false sorts first."""
+def _drawbacks(one: Costed, choice: Choice) -> tuple[int, int, int, int]:
+    """Returns the drawbacks that decide between codecs of nearly the same cost, the most important first; less sorts first."""
     return (
         not keeps_types(choice.cases[one.codec].get("verify") or {}, choice.source_format),
         choice.runs_code(one.codec),
-        not is_common(one.codec, choice.source_format),
+        rarity(one.codec, choice.source_format),
         bool(line_change(one.codec, choice.source_format)),
     )
 
@@ -172,13 +173,32 @@ def no_matter(verdict: Mapping[str, Any]) -> str:
     'the data is so small that no choice can be felt, and the CSV you have does as well'
     >>> no_matter({"small": True, "source": {"format": "csv", "codec": None}})
     'the data is so small that no choice can be felt'
+    >>> no_matter({"small": True, "codec": "csv:pyarrow", "source": {"format": "csv", "codec": "csv:pyarrow"}})
+    'the data is so small that no choice can be felt, so the CSV you have will do'
     """
     if not verdict.get("small"):
         return ""
     source = verdict.get("source") or {}
     have = source_name(source) if source.get("codec") else ""
-    as_well = f", and the {have} you have does as well" if have else ""
-    return f"the data is so small that no choice can be felt{as_well}"
+    said = "the data is so small that no choice can be felt"
+    if not have:
+        return said
+    if (codec := verdict.get("codec")) and is_own_format(codec, source):
+        return f"{said}, so the {have} you have will do"
+    return f"{said}, and the {have} you have does as well"
+
+
+def rarity(codec: str, source_format: str = "") -> int:
+    """Returns how few people use a codec: 0 of what everybody does, 1 of a format that fewer use, 2 of all others.
+
+    >>> rarity("parquet:polars"), rarity("orc:pyarrow,compression=zstd"), rarity("qdata:tare")
+    (0, 1, 2)
+    >>> rarity("orc:pyarrow", "orc")
+    0
+    """
+    if not is_common(codec, source_format):
+        return 2
+    return int(shortlist.is_less_used(codec) and codec.partition(":")[0] != source_format)
 
 
 def is_common(codec: str, source_format: str = "") -> bool:

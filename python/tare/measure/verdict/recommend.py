@@ -203,6 +203,7 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
         must=must,
         provisional=bool(choice.unreached),
         timed=bool(choice.timed),
+        lines=bool(choice.messages),
     )
     if choice.is_alone:
         sentence, reasons = text.alone(figures.figures_of(choice.several[0], choice), len(choice.unmeasured))

@@ -40,6 +40,7 @@ __all__ = [
     "file_name",
     "flip",
     "format_name",
+    "is_own_format",
     "listed",
     "noise_floor",
     "nothing",
@@ -223,8 +224,9 @@ def beside(verdict: Mapping[str, Any]) -> str:
     # A line is a message: the file's size is not the size of one.
     if have["format"] and not (message and have["format"] == "ndjson"):
         name = f"{'compressed ' * have['compressed']}{source_name(have)}"
-        if own["codec"] == have["codec"] or split_id(own["codec"])[::3] == (have["format"], None):
-            said = against(own, {"bytes": have["bytes"]})
+        if is_own_format(own["codec"], have):
+            # What is too small to matter is not told from the file by what writing it anew makes of it.
+            said = "" if verdict.get("small") else against(own, {"bytes": have["bytes"]})
             return f"{said} than the {name} you have" if said else f"the {name} you have"
         if said := against(own, have, ways):
             return f"{said} than the {name} you have"
@@ -233,6 +235,16 @@ def beside(verdict: Mapping[str, Any]) -> str:
         if said:
             return f"{said} than {title_of(usual['codec'])}"
     return ""
+
+
+def is_own_format(codec: str, source: Mapping[str, Any]) -> bool:
+    """Returns whether a codec writes what the user has: the same, or its format by whatever library, not compressed.
+
+    >>> have = {"format": "csv", "codec": "csv:pandas"}
+    >>> is_own_format("csv:pyarrow", have), is_own_format("csv:pyarrow+zstd:3", have), is_own_format("orc", have)
+    (True, False, False)
+    """
+    return codec == source["codec"] or split_id(codec)[::3] == (source["format"], None)
 
 
 def only_ours(codec: str, usual: str = "", ratio: float = 1.0) -> str:
@@ -341,10 +353,11 @@ def _alone(choice: Choice) -> str:
 def doubt(verdict: Mapping[str, Any]) -> str:
     """What keeps the answer from being clear, in a sentence; empty where it is."""
     level, why = verdict["confidence"], list(verdict["why"])
+    chosen = f" {said}." if (said := verdict.get("preferred")) else ""
     if level == CANNOT_TELL:
         near = listed([title_of(codec) for codec in verdict["rivals"]], word="or")
         among = f" Among the measured, {near} may be as good." if near else ""
-        return f"Can't tell whether it is the best: {'; '.join(why)}.{among}"
+        return f"Can't tell whether it is the best: {'; '.join(why)}.{among}{chosen}"
     if level != CLOSE:
         return ""
     parts = [_rival(verdict, codec) for codec in verdict["rivals"][:NAMED]]
@@ -352,7 +365,6 @@ def doubt(verdict: Mapping[str, Any]) -> str:
         return f"Close: probably the best, but {'; '.join(why) or 'the times vary by more than the codecs differ'}."
     others = len(verdict["rivals"]) - NAMED
     more = f" {others} more cost{'s' * (others == 1)} about as much." if others > 0 else ""
-    chosen = f" {said}." if (said := verdict.get("preferred")) else ""
     return f"Close: {'; '.join(parts)}.{chosen}{more}{f' Also, {why[0]}.' if why else ''}"
 
 
@@ -476,6 +488,7 @@ def nothing(
     must: Collection[str] = (),
     provisional: bool = False,
     timed: bool = True,
+    lines: bool = False,
 ) -> tuple[str, list[str]]:
     """The sentence when no codec qualifies, and lines that say what to give up.
 
@@ -486,6 +499,7 @@ def nothing(
         must: Conditions that the user added, or repeated.
         provisional: Whether codecs may still come.
         timed: Whether any codec was timed: if none was, and some were waited for, the time was too short.
+        lines: Whether it is of documents, one call each.
 
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
     'No codec fits cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
@@ -496,6 +510,9 @@ def nothing(
         if any(names[0] == "asked" for _, names, _ in excluded):
             return f"{lead}no codec asked for was measured.", []
         if waited:
+            if lines:
+                said = "No answer yet: the time was over before a single message was measured."
+                return said, ["--time gives more", "--for keep is of the file as a whole"]
             return "No answer yet: the time was over before a codec was measured.", ["--time gives more"]
         return f"{lead}no codec was measured.", []
     alone: dict[str, list[str]] = defaultdict(list)
