@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tare.codec.titles import title_of
-from tare.measure.verdict.text import amount, spent
+from tare.measure.verdict.text import sized, spent
 from tare.report.answer import signed
-from tare.report.layout import cut
+from tare.report.layout import cut, middle
 from tare.report.terminal import encodable
-from tare.report.text import visible
+from tare.report.text import visible, width_of
 
 if TYPE_CHECKING:
     from tare.measure.session import Event
@@ -25,6 +25,8 @@ __all__ = ["display"]
 
 _LINE_EVERY_S = 5.0
 _DRAW_EVERY_S = 0.25
+# A name is cut to no fewer columns.
+_NAME = 8
 # Stage -> what is done there.
 _DOING = {
     "open": "reading the data",
@@ -84,12 +86,14 @@ def sentence(event: Event) -> str:
 
 
 def state(event: Event, width: int = 0) -> str:
-    """Returns what is being done, in one line, cut to a width if one is given."""
-    share = f" {event.done} of {event.total}" if event.total else ""
+    """Returns what is being done, in one line; where a width is given, without the last of its details that do not fit."""
+    share = f" {event.done} of {event.total}" if event.total > (event.stage == "open") else ""
     budget = f" of {event.budget_s:.0f}" if event.budget_s else ""
     doing = _DOING.get(event.stage, event.stage)
     work = " ".join(title_of(word) if ":" in word else word for word in event.text.split(" "))
-    return _cut(f"[{event.elapsed_s:.1f}{budget} s] {doing}{share}{f': {work}' if work else ''}", width)
+    lead, parts = f"[{event.elapsed_s:.1f}{budget} s] {doing}{share}", work.split("  ")
+    shown = [f"{lead}: {'  '.join(parts[:some])}" for some in range(len(parts), 0, -1)] if work else [lead]
+    return _cut(_fitting(shown, width), width)
 
 
 def best(event: Event, width: int = 0) -> str:
@@ -98,10 +102,29 @@ def best(event: Event, width: int = 0) -> str:
     found = verdict.get("chosen")
     if not found:
         return ""
-    times = "   ".join(spent(found))
-    sure = f"   ({verdict['confidence']})" if verdict.get("confidence") != "clear" else ""
-    shown = f"best so far: {title_of(found['codec'])}   {amount(found['bytes'])}   {times}{sure}"
-    return _cut(signed(shown), width)
+    name, times = title_of(found["codec"]), spent(found)
+    sure = [f"({verdict['confidence']})"] if verdict.get("confidence") != "clear" else []
+    # The figures and how sure they are stay whole: first the gaps become narrow, then the time to write goes.
+    shown = [
+        signed(gap.join([f"{lead}: {name}", sized(found), *told, *sure]))
+        for lead, gap, told in (
+            ("best so far", "   ", times),
+            ("best so far", "  ", times),
+            ("best", "  ", times),
+            ("best so far", "  ", times[-1:]),
+            ("best", "  ", times[-1:]),
+        )
+    ]
+    least = _fitting(shown, width)
+    room = width - width_of(least) + width_of(name)
+    if width and width_of(name) > room >= _NAME:
+        least = least.replace(name, middle(name, room), 1)
+    return _cut(least, width)
+
+
+def _fitting(shown: Sequence[str], width: int) -> str:
+    """The first of several forms of a line that is not wider than a terminal, else the last; 0 for any width."""
+    return next((one for one in shown if not width or width_of(visible(one, 400)) <= width), shown[-1])
 
 
 def _cut(shown: str, width: int) -> str:

@@ -76,7 +76,7 @@ def find_file_set(named: Sequence[str]) -> FileSet:
     kinds = _kinds_of(filled)
     data = [path for path in filled if path in kinds]
     if not data:
-        raise IsADirectoryError(f"{what}: {_without_data(found)}")
+        raise IsADirectoryError(f"{what}: {_without_data(found, sizes)}")
     of = Counter(kinds[path] for path in data)
     if len(of) > 1:
         raise UsageError(_mixed(what, named, data, kinds, sizes))
@@ -161,7 +161,7 @@ def _mixed(
         f"{counts[id]:,} of {formats.get(id).title} ({amount(size)})" for id, size in total.most_common()
     )
     most = [path for path in data if kinds[path] == total.most_common(1)[0][0]]
-    words = shlex.join(_pattern(named, most, data) or most[:1])
+    words = shlex.join(_pattern(named, most, data) or [max(most, key=lambda path: sizes[path])])
     return f"{what}: files of several formats: {said}. Measure those of one: tare measure {words}"
 
 
@@ -221,12 +221,12 @@ def _notes(data: Sequence[str], total: int) -> Iterator[str]:
         yield "small files are measured as one: converted one by one, they take more than the sizes that are shown"
 
 
-def _without_data(found: Sequence[str]) -> str:
+def _without_data(found: Sequence[str], sizes: dict[str, int]) -> str:
     """Says that none of the files holds data, and what to do."""
     if not found:
         return "is a directory without files. Name a file."
     of = f"none of its {len(found):,} files is" if len(found) > 1 else "its one file is not"
-    name = shlex.quote(_shown(found[0]))
+    name = shlex.quote(_shown(max(found, key=lambda path: sizes[path])))
     return f"{of} of a format that is known. Say what one is: tare measure {name} --format FORMAT"
 
 

@@ -10,12 +10,12 @@ from tare.codec.titles import titles_of
 from tare.measure.cases import NOT_REACHED
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.negligible import line_change, no_matter
-from tare.report import bars, text
+from tare.report import bars, text, words
 from tare.report.bars import Bar
 from tare.report.commands import back_call, call, command, for_others, other_kind, read_call
 from tare.report.digest import Digest, items, mapping, number
-from tare.report.layout import Line, isolated, middle, pad, wrap
-from tare.report.measured import kept_by, mark_of, ranked
+from tare.report.layout import Line, isolated, micro, middle, pad, wrap
+from tare.report.measured import estimated, kept_by, mark_of, ranked
 
 __all__ = ["about", "answers", "cells", "lines_of", "parts_of", "routes_of", "signed"]
 
@@ -26,10 +26,9 @@ _ROWS = 8
 # A name that stands before an id, at most.
 _NAME = 34
 _RATIO = re.compile(r"(?<=\d)x(?= |$)")
-_MICRO = re.compile(r"(?<=[\d,]) us\b")
 # From so many columns on, labels are said in full.
-_ROOMY = 100
-_SCALES = (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0))
+_ROOMY, _NARROW = 100, 80
+_SCALES = (("ns", 1e-9), ("\xb5s", 1e-6), ("ms", 1e-3), ("s", 1.0))
 _SIZES = (("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
 
 
@@ -51,15 +50,15 @@ def lines_of(found: Digest, width: int, *, every: bool = False, path: str = "") 
     lines = _headline(found, width)
     if found.verdict.get("codec"):
         drawn = _bars(found, width, every=every)
+        drawn = drawn or wrap(estimated(found, [str(found.verdict["codec"])]), width, "  ", "dim")
         lines += [[], *_routes(found, width), *([[], *drawn] if drawn else [])]
     else:
         said = text.one_line(found.verdict.get("sentence") or "No codec fits.", 800).replace("`", "")
         said = said.removeprefix("Provisional: ")
         lines += [[], *wrap(said[:1].upper() + said[1:], width, "  ", "bold")]
         for reason in items(found.verdict.get("reasons")):
-            lines += wrap(
-                text.one_line(reason, 300).replace("`", "").removeprefix("provisional: "), width, "  "
-            )
+            told = text.one_line(reason, 400).replace("`", "").removeprefix("provisional: ")
+            lines += wrap(words.stopped(told), width, "  ")
     if every:
         lines += _others(found, width)
     return [*_signed(lines), [], *_next(found, width, path=path, every=every)]
@@ -147,10 +146,10 @@ def _columns(found: Digest) -> float:
 def _measured(found: Digest) -> str:
     if not any(row.timed for grid in found.grids for row in grid.rows):
         return "nothing was measured"
+    share = number(found.verdict.get("share")) if found.verdict.get("messages") else None
+    if share is not None and share < 1:  # of messages fewer are taken than of what is encoded as a whole
+        return f"measured on {text.percent(share)} of the lines, in blocks"
     if found.partial is None:
-        share = number(found.verdict.get("share")) if found.verdict.get("messages") else None
-        if share is not None and share < 1:
-            return f"measured on {text.percent(share)} of the lines, in blocks"
         return "measured whole"
     part = mapping(found.dataset.get("partial"))
     blocks = number(part.get("blocks")) or number(part.get("n_blocks"))
@@ -174,12 +173,13 @@ def routes_of(found: Digest, width: int = _ROOMY) -> list[tuple[str, dict[str, A
     best, quick, small = (mapping(verdict.get(name)) for name in ("chosen", "fastest", "smallest"))
     message = verdict.get("profile") == "message"
     parts = number(best.get("part_s")) is not None
-    fast = "Fastest" if width < _ROOMY or message or parts else "Fastest to read"
+    fast = "Fastest" if message else "Fastest to read" if width >= _ROOMY and not parts else "Reads fastest"
     shown = [("Use", best)]
     if len(ranked(found)) < 2:
         return shown  # the only one is neither the fastest nor the smallest
     if quick.get("codec") == small.get("codec") != best["codec"]:
-        shown.append(("Fastest and smallest" if width >= _ROOMY else "Both", quick))
+        both = "Fastest and smallest" if message else "Reads fastest, smallest"
+        shown.append((both if width >= _NARROW else "Both", quick))
     elif quick.get("codec") != best["codec"]:
         shown.append((fast, quick))
     if small.get("codec") not in (best["codec"], quick.get("codec")):
@@ -237,7 +237,7 @@ def cells(found: Digest, one: dict[str, Any]) -> tuple[str, str, str]:
         {"write_s": write_s, "read_s": read_s, "part_s": number(one.get("part_s"))}, spans=spans
     )
     told += [""] * (2 - len(told))
-    return verdict_text.amount(number(one.get("bytes")) or 0.0), told[0], told[1]
+    return verdict_text.sized(one | {"bytes": number(one.get("bytes"))}), told[0], told[1]
 
 
 def about(found: Digest, kept: str = "") -> str:
@@ -258,6 +258,8 @@ def about(found: Digest, kept: str = "") -> str:
         str(verdict.get("codec")), str(mapping(verdict.get("source")).get("format") or "")
     ):
         said.append(change)
+    if found.files > 1:
+        said.append(f"sizes and times are of all {text.count(found.files)} files as one")
     if also := _also(found):
         some = " of those measured" * _is_partial(found)
         said.append(f"it is also {' and '.join(also)}{some}")
@@ -308,7 +310,7 @@ def signed(said: str) -> str:
     >>> signed("5.2x smaller, 3.1 us") == "5.2\xd7 smaller, 3.1 \xb5s"
     True
     """
-    return _MICRO.sub(" \xb5s", _RATIO.sub("\xd7", said))
+    return micro(_RATIO.sub("\xd7", said))
 
 
 def _drawn(found: Digest, *, every: bool) -> list[str]:
@@ -345,20 +347,29 @@ def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
         rows.append(Bar(text.visible(names[codec], 60), (size, spent), mark, style))
     size_unit, size_scale = _unit([row.values[0] for row in rows], _SIZES)
     time_unit, time_scale = _unit([row.values[1] for row in rows], _SCALES)
-    labels = [(_size(row.values[0], size_scale), _time(row.values[1], time_scale)) for row in rows]
+    marks = ["~" * verdict_text.is_estimated(figures[codec]) for codec in codecs]
+    labels = [
+        (mark + _size(row.values[0], size_scale), _time(row.values[1], time_scale))
+        for row, mark in zip(rows, marks, strict=True)
+    ]
     told = "write + read" if message else "read a part" if parts else "read"
     heads = (f"size, {size_unit}", f"{told}, {time_unit}")
-    return bars.lines_of(heads, rows, width, labels) + _written_anew(found, codecs, names, width)
+    return [
+        *bars.lines_of(heads, rows, width, labels),
+        *wrap(estimated(found, codecs), width, "  ", "dim"),
+        *_written_anew(found, codecs, names, width),
+    ]
 
 
 def _written_anew(found: Digest, codecs: list[str], names: Mapping[str, str], width: int) -> list[Line]:
     """That the user's format is drawn as it is written now, where the file at hand has another size."""
     have = mapping(found.verdict.get("source"))
     codec, size = str(have.get("codec") or ""), number(have.get("bytes"))
-    anew = number(mapping(mapping(found.verdict.get("figures")).get(codec)).get("bytes"))
+    its = mapping(mapping(found.verdict.get("figures")).get(codec))
+    anew = number(its.get("bytes"))
     if codec not in codecs or not size or not anew or abs(anew / size - 1) < _SAME_SIZE:
         return []
-    said = f"{names[codec]} is drawn as it is written anew, {verdict_text.amount(anew)}; your file has {verdict_text.amount(size)}"
+    said = f"{names[codec]} is drawn as it is written anew, {verdict_text.sized(its)}; your file has {verdict_text.amount(size)}"
     return wrap(said, width, "  ", "dim")
 
 
@@ -424,7 +435,8 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
         shell = ""  # a file of them all would be one value, and no message
     lines = [_labelled("Do it", shell)] if shell else []
     if reading := read_call(found, path) if shell.startswith("tare ") else "":
-        lines.append(_labelled("Read it", reading))
+        first, *more = reading.split("\n")
+        lines += [_labelled("Read it", first), *([(isolated(line), "")] for line in more)]
     if python and (not shell or found.verdict.get("profile") == "message"):
         lines.append(_labelled("Python", python))
         lines += [] if shell else [_labelled("Read it", back_call(found))]

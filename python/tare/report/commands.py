@@ -100,11 +100,17 @@ def _folder(found: Digest, codec: str) -> str:
 
 
 def _read_each(found: Digest, codec: str) -> str:
-    """The call of Python that reads each file of a folder that `command` makes."""
+    """The lines of Python that read each file of a folder that `command` makes.
+
+    They run as they are pasted, also with blanks before all but the first: those stand within brackets.
+    """
     ending = verdict_text.file_name(codec, "x")[1:]
     trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
     folder = json.dumps(_folder(found, codec).rstrip("/"), ensure_ascii=False)
-    return f'[tare.read(path, codec={json.dumps(codec)}{trust}) for path in pathlib.Path({folder}).rglob("*{ending}")]'
+    return (
+        f"from pathlib import Path; tables = [\n  tare.read(path, codec={json.dumps(codec)}{trust})\n"
+        f'  for path in sorted(Path({folder}).rglob("*{ending}"))]'
+    )
 
 
 def encoding_of(found: Digest) -> str:
@@ -119,7 +125,7 @@ def encoding_of(found: Digest) -> str:
 
 
 def read_call(found: Digest, path: str = "") -> str:
-    """The call of Python that reads the file that `command` writes, as it was measured.
+    """The call of Python that reads the file that `command` writes, as it was measured; of several files lines.
 
     Args:
         found: The record.

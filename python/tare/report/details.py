@@ -6,7 +6,7 @@ from typing import Any
 
 from tare.report import exchanging, text, words
 from tare.report.digest import Digest, Grid, Row, Times
-from tare.report.layout import Line, cut, isolated, middle, pad, wrap
+from tare.report.layout import Line, cut, isolated, micro, middle, pad, wrap
 from tare.report.precision import seldom
 
 __all__ = ["exchange_lines", "lines_of"]
@@ -35,7 +35,8 @@ def lines_of(found: Digest, width: int, record_path: str | None = None) -> list[
     if len(found.grids) > len(shown):
         more = len(found.grids) - len(shown)
         lines += [[], [(f"... and {more} more conditions: tare report --html shows all", "dim")]]
-    return lines + exchange_lines(found, width) + _foot(found, width, record_path)
+    lines += exchange_lines(found, width) + _foot(found, width, record_path)
+    return [[(micro(piece), style) for piece, style in line] for line in lines]
 
 
 def _head(found: Digest, width: int) -> list[Line]:
@@ -85,7 +86,7 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         lines += [[(sentence[0][0][0], "bold")], *sentence[1:]]
         # Of no route the reasons are what to give up or to do instead.
         for reason in said["reasons"]:
-            lines += wrap(reason.replace("`", ""), width, "     ")
+            lines += wrap(words.stopped(reason.replace("`", "")), width, "     ")
     if said["route"] and (idle := words.idle_line(said)):
         lines += wrap(isolated(idle), width, "     ", "yellow")
     lines += wrap(said["transfer"], width, "     ") if said["transfer"] else []
@@ -107,7 +108,8 @@ class _Scale:
 
     def __init__(self, grid: Grid) -> None:
         times = [side.t_ns for row in grid.rows if row.timed for side in (row.write, row.read) if side.t_ns]
-        self.name, self.ns = text.unit_for(times)
+        name, self.ns = text.unit_for(times)
+        self.name = name.replace("us", "\xb5s")
 
     def cell(self, times: Times, *, few: bool = False) -> str:
         if times.t_ns is None:

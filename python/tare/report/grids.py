@@ -59,7 +59,7 @@ def grids_of(record: dict[str, Any], source: Source) -> tuple[Grid, ...]:
         labels = {k: str(v) for k, v in cases[0]["labels"].items() if k not in _HIDDEN}
         if len({case["labels"].get("delivery") for case in cases}) > 1:
             labels.pop("delivery", None)
-        grid = _grid((name, _title(labels, varying)), labels, cases, source)
+        grid = _grid((name, _title(labels, varying, _each(record))), labels, cases, source)
         grids.append(grid)
     medium = {name: place for place, name in enumerate(_MEDIA)}
     grids.sort(
@@ -100,13 +100,22 @@ def _varying(groups: dict[str, list[dict[str, Any]]]) -> set[str]:
     return {name.partition("/")[2] for name, seen in levels.items() if len(seen) > 1}
 
 
-def _title(labels: dict[str, str], varying: set[str]) -> str:
+def _each(record: dict[str, Any]) -> str:
+    """What it is called that each item of the data is encoded on its own."""
+    lines = mapping(record.get("dataset")).get("source_format") == "ndjson"
+    return "line by line" if lines else "item by item"
+
+
+def _title(labels: dict[str, str], varying: set[str], each: str) -> str:
     medium = labels.get("medium", "memory")
     words = ["link(emulated)" if medium == "link" else medium]  # never taken for a network
     for factor in _FACTORS:
         if factor == "medium" or factor not in varying or factor not in labels:
             continue
         level = labels[factor]
+        if (factor, level) == ("grain", "each"):
+            words.append(each)
+            continue
         words.append(level if factor in ("dataset", "delivery", "cache") else f"{factor} {level}")
     return ", ".join(words)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from tare.report import text
 
-__all__ = ["Line", "Piece", "cut", "isolated", "middle", "pad", "paint", "plain", "wrap"]
+__all__ = ["Line", "Piece", "cut", "isolated", "micro", "middle", "pad", "paint", "plain", "wrap"]
 
+_MICRO = re.compile(r"(?<=[\d,]) us\b")
 Piece = tuple[str, str]
 Line = list[Piece]
 
@@ -51,10 +53,20 @@ def isolated(value: str) -> str:
     return value
 
 
+def micro(value: str) -> str:
+    r"""Returns text with the sign of microseconds.
+
+    >>> micro("write 301 us, read 4 ms") == "write 301 \xb5s, read 4 ms"
+    True
+    """
+    return _MICRO.sub(" \xb5s", value)
+
+
 def wrap(value: str, width: int, indent: str, style: str = "") -> list[Line]:
     """Returns text as lines of at most so many columns."""
     lines: list[Line] = []
     current = ""
+    value = micro(value)  # before a number and its unit come apart
     for given in value.split(" "):
         word, cut = given, width - len(indent)
         while text.width_of(word) > cut:

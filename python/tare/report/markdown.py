@@ -9,7 +9,7 @@ from tare.codec.titles import titles_of
 from tare.report import answer, exchanging, text, words
 from tare.report.commands import call, command, for_others
 from tare.report.digest import Digest, Grid, Row, Times, digest
-from tare.report.measured import kept_by
+from tare.report.measured import estimated, kept_by
 from tare.report.precision import seldom
 from tare.report.rendering import rendering
 
@@ -83,6 +83,8 @@ def _answer(found: Digest) -> list[str]:
             f"{label}{':' * bool(lines)} **{_md(names[codec])}** ({_code(codec)}): {_md(answer.signed(figures), 300)}."
         )
     gained = _md(answer.signed(answer.about(found)), 900)
+    if note := estimated(found, (str(one["codec"]) for _, one in routes)):
+        gained = f"{gained} ({_md(note)}.)"
     others = [f"- {line}" for line in lines[1:]]
     others += [f"- {_md(answer.signed(change), 200)}" for change in words.flips(found)]
     doubt = text.one_line(found.verdict.get("doubt") or "", 900).replace("`", "")
@@ -179,7 +181,7 @@ def _line(cells: list[str]) -> str:
 
 def _time(times: Times, *, few: bool = False) -> str:
     lo_ns, hi_ns = (None, None) if few else (times.lo_ns, times.hi_ns)
-    return text.interval(times.t_ns, lo_ns, hi_ns)
+    return answer.signed(text.interval(times.t_ns, lo_ns, hi_ns))
 
 
 def _figures(found: Digest, row: Row, grid: Grid, joint: bool) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tare.measure.verdict import text as verdict_text
 from tare.report import text
 from tare.report.digest import TIMED, Digest, items, mapping, number
 
-__all__ = ["kept_by", "mark_of", "ranked"]
+__all__ = ["estimated", "kept_by", "mark_of", "ranked"]
 
 
 def ranked(found: Digest) -> list[str]:
@@ -25,6 +27,18 @@ def ranked(found: Digest) -> list[str]:
         )
 
     return sorted((codec for codec in figures if codec in timed), key=order)
+
+
+def estimated(found: Digest, codecs: Iterable[str]) -> str:
+    """Returns what a tilde before the size of one of these codecs means; empty where none has one."""
+    figures = mapping(found.verdict.get("figures"))
+    several = [mapping(figures.get(codec)) for codec in codecs]
+    shares = [float(one["size_share"]) for one in several if verdict_text.is_estimated(one)]
+    if not shares:
+        return ""
+    least, most = text.percent(min(shares)), text.percent(max(shares))
+    of = least if least == most else f"{least.removesuffix(' %')} to {most}"
+    return f"~ estimated from {of} of the data"
 
 
 def kept_by(found: Digest, codec: str) -> str:

@@ -38,6 +38,7 @@ __all__ = [
     "runs_code",
     "share_line",
     "size_mark",
+    "stopped",
 ]
 
 # Status -> the word shown in place of figures.
@@ -124,7 +125,27 @@ def part_line(found: Digest) -> str:
         return ""
     told = any(row.predicted_ns for grid in found.grids for row in grid.rows if row.timed)
     whole = "; a column 'full size' predicts one write and one read of all of it" if told else ""
-    return f"in the tables sizes and times are of the part that was measured, {text.percent(found.partial)}{whole}"
+    loaded = found.partial / max((grid.size for grid in found.grids), default=1.0)
+    shares = {
+        grid.title: text.percent(loaded * grid.size)
+        for grid in found.grids
+        if any(row.timed for row in grid.rows)
+    }
+    said = text.percent(found.partial)
+    if len(set(shares.values())) > 1:
+        said = ", ".join(f"{share} ({title})" for title, share in shares.items())
+    elif shares:
+        said = next(iter(shares.values()))
+    return f"in the tables sizes and times are of the part that was measured, {said}{whole}"
+
+
+def stopped(said: str) -> str:
+    """Returns a sentence with a stop at its end.
+
+    >>> stopped("blit can be read in part"), stopped("No codec fits.")
+    ('blit can be read in part.', 'No codec fits.')
+    """
+    return said if not said or said[-1] in ".!?" else f"{said}."
 
 
 def p_best(value: Any) -> str:

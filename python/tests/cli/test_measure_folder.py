@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import shlex
+from typing import Any
 
 import polars as pl
 import pytest
@@ -50,17 +51,22 @@ def test_the_commands_that_are_printed_for_a_folder_work(logs, capsys):
     size = sum(path.stat().st_size for path in logs.glob("*.ndjson"))
     assert shown.startswith(f"my logs/   1,200 items   3 files, {size / 1000:.1f} kB as NDJSON")
     assert "1 file passed over: of no format that is known by the ending (README)" in said
+    reading = shown[shown.index("  Read it:") :].partition(":")[2].strip().partition("\n  All")[0]
+    assert all(len(line) <= 80 for line in f"  Read it:  {reading}".splitlines()), reading
     lines = {
         line.partition(":")[0].strip(): line.partition(":")[2].strip()
         for line in shown.splitlines()
-        if line.startswith(("  Do it:", "  Read it:"))
+        if line.startswith("  Do it:")
     }
     words = shlex.split(lines["Do it"])
     assert words[:3] == ["tare", "convert", "my logs/*.ndjson"]
     code, *_ = run(capsys, *words[1:])
     assert code == 0
-    several = eval(lines["Read it"], {"tare": tare, "pathlib": pathlib})
+    made: dict[str, Any] = {"tare": tare}
+    exec(reading, made)  # as it is pasted, after `import tare`
+    several = made["tables"]
     assert len(several) == 3
+    assert "of all 3 files as one" in " ".join(shown.split())
     rows = sorted((row for one in several for row in one), key=lambda row: row["id"])
     others = pl.concat([pl.read_ndjson(path) for path in sorted(logs.glob("*.ndjson"))])
     assert rows == others.to_dicts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,7 +13,9 @@ from tare.measure.analysis.figures import analyse
 from tare.measure.analysis.growth_curves import growth_rows
 from tare.measure.analysis.ranked_cases import TOTAL, is_ranked
 from tare.measure.derive import derive
-from tare.measure.verdict.choice import gather
+from tare.measure.verdict.choice import choose, gather
+from tare.measure.verdict.confidence import _seldom
+from tare.measure.verdict.cost_model import PROFILES
 from tare.measure.verdict.recommend import recommend
 from tare.report import markdown, terminal, words
 from tare.report.digest import digest
@@ -56,6 +59,17 @@ def test_one_sample_of_each_names_no_winner(twin):
     assert verdict["confidence"] == "can't tell"
     assert max(verdict["p"].values()) < 0.8
     assert "measured only once or twice" in verdict["sentence"]
+
+
+def test_only_what_was_measured_seldom_is_said_to_be():
+    """One codec of one sample beside others of nine: some, not each."""
+    record = a_run("memory", 1, 9)
+    evidence = gather(record)
+    choice = choose(evidence, PROFILES["cache"], (), ())
+    assert _seldom(choice, gather(a_run("memory", 1, 1)).analysis) == "each codec was"
+    few = evidence.analysis.figures[choice.several[0].key]
+    few[TOTAL] = replace(few[TOTAL], samples=1)
+    assert _seldom(choice, evidence.analysis) == "some codecs were"
 
 
 def test_odds_of_few_launches_are_spread_by_the_noise_floor():

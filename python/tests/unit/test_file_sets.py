@@ -234,6 +234,14 @@ def test_files_of_several_formats_are_refused_with_a_pattern_that_works(logs):
     assert len(gather_files("logs/**/*.csv").paths) == 3
 
 
+def test_where_no_pattern_fits_the_largest_file_is_named(logs):
+    """The first in order may be a header of six bytes."""
+    (logs / "logs" / "z.json").write_text('{"a": 1}')
+    (logs / "logs" / "wide.tsv").write_text("a\tb\n" + 9 * "1\t2\n")
+    with pytest.raises(UsageError, match=r"tare measure logs/wide\.tsv$"):
+        gather_files("logs")
+
+
 def test_too_many_files_are_refused_before_all_are_listed(logs, monkeypatch):
     """A home folder by mistake: the walk ends when there are too many."""
     monkeypatch.setattr(file_sets, "_MOST", 2)

@@ -44,7 +44,7 @@ def test_a_given_worker_that_reads_nothing_is_passed_over():
     assert _MARK in flags_of(record)
     assert "json:stdlib" == verdict["codec"]
     assert verdict["excluded"] == [{"codec": "json:perl", "reason": IDLE}]
-    assert f"`json:perl` left out ({IDLE})" in verdict["reasons"]
+    assert f"JSON (perl) left out ({IDLE})" in verdict["reasons"]
     assert all("json:perl" not in profile["p"] for profile in record["derived"]["profiles"].values())
     assert not any("json:perl" in key for key in record["derived"]["pareto"])
     for render in (details, markdown.render, render_html):
@@ -60,7 +60,7 @@ def test_alone_it_is_no_route_and_nothing_is_to_be_given_up():
     verdict = recommend(record)
     assert verdict["route"] is None
     assert verdict["sentence"].startswith("No codec fits message: ")
-    assert f"`json:perl` left out ({IDLE})" in verdict["sentence"]
+    assert f"JSON (perl) left out ({IDLE})" in verdict["sentence"]
     assert not any("would qualify" in line for line in verdict["reasons"])
 
 

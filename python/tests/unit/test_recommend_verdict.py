@@ -73,7 +73,7 @@ def test_profiles_leave_out_what_they_must(record):
     assert "has no written spec" in reasons_of(verdict)["pickle"]
     assert reasons_of(verdict)["csv:stdlib"] == "changes data silently: time_hour"
     assert (
-        "`pickle` left out (no written spec; fewer than 2 independent readers; can run code or crash when read)"
+        "pickle left out (no written spec; fewer than 2 independent readers; can run code or crash when read)"
         in verdict["reasons"]
     )
 
@@ -105,13 +105,13 @@ def test_nothing_qualifies_says_who_fell_to_what_and_what_to_give_up(record):
     verdict = recommend(record, profile="cache", must=("readable:javascript",))
     assert (verdict["route"], verdict["p_best"], verdict["tie"], verdict["named"]) == (None, None, [], False)
     assert (
-        "`parquet:pyarrow`, `arrow:pyarrow`, `pickle` left out (not read in javascript)"
+        "Parquet (snappy), Arrow / Feather, uncompressed, pickle left out (not read in javascript)"
         in verdict["sentence"]
     )
     assert any(reason.startswith("without readable:javascript") for reason in verdict["reasons"])
     both = recommend(record, profile="cache", must=("append", "subset"))
-    assert "without append `parquet:pyarrow` would qualify" in both["reasons"]
-    assert "without subset `arrow:pyarrow` would qualify" in both["reasons"]
+    assert "without append Parquet (snappy) would qualify" in both["reasons"]
+    assert "without subset Arrow / Feather, uncompressed would qualify" in both["reasons"]
 
 
 def test_without_partial_reads_it_says_what_can_and_what_to_ask_instead():
@@ -119,10 +119,10 @@ def test_without_partial_reads_it_says_what_can_and_what_to_ask_instead():
     own = Planted("json:stdlib", 50, 50, 0.5, flags=FLAT)
     record = synthetic_record("document", planted=(own,), growth=False, derived=False, media=("memory",))
     verdict = recommend(record, profile="random", must=("subset",))
-    assert "No codec fits random: `json:stdlib` left out (cannot be read in part)." == verdict["sentence"]
+    assert "No codec fits random: JSON (stdlib) left out (cannot be read in part)." == verdict["sentence"]
     assert [
-        "blit can be read in part, and so can parquet, arrow, orc and 1 more, which hold tables; "
-        "for another use (--for cache, say, without --must subset) `json:stdlib` could qualify"
+        "blit can be read in part, and so can Parquet, Arrow / Feather, ORC and 1 more, which hold tables; "
+        "for another use (--for cache, say, without --must subset) JSON (stdlib) could qualify"
     ] == verdict["reasons"]
     assert "say)" in recommend(record, profile="random")["reasons"][0]
 
@@ -196,7 +196,7 @@ def test_many_columns_are_grouped_in_thousands():
     wide["verify"]["changes"] = [{"path": "a", "verdict": "type"}]
     assert "keeps every value, column a as another type" == wording.came_back(wide)
     wide["verify"]["changes"] += [{"path": f"c{n}", "verdict": "type"} for n in range(1200)]
-    assert "keeps every value, 1,201 of 10,000 columns as another type" == wording.came_back(wide)
+    assert "keeps every value, a, c0, c1 and 1,198 more as another type" == wording.came_back(wide)
     assert "10,000/10,000" == kept(wide)
 
 
@@ -370,15 +370,46 @@ def test_a_failure_of_all_is_told_with_its_reason():
     ]
     said, _ = wording.nothing("message", excluded)
     assert (
-        "1 failed: `json:stdlib` refuses the data: encode: ValueError: Circular reference detected." in said
+        "1 failed: JSON (stdlib) refuses the data: encode: ValueError: Circular reference detected." in said
     )
+
+
+def test_columns_of_another_type_are_named_with_what_they_become():
+    """Up to three of them, with the order of categories where that changed; then how many more."""
+    text = "dictionary<values=string, indices={}, ordered=0>"
+    changes = [
+        {
+            "path": "cat",
+            "verdict": "type",
+            "side": "",
+            "in": text.format("int32"),
+            "out": text.format("int8"),
+        },
+        {
+            "path": "cat (levels)",
+            "verdict": "type",
+            "side": "levels",
+            "in": "['b', 'a']",
+            "out": "['a', 'b']",
+        },
+        {"path": "lst", "verdict": "type", "side": "", "in": "list<l: int8>", "out": "large_list<l: int8>"},
+    ]
+    case = {"verify": {"verdict": "type", "columns": 7, "changes": changes}}
+    cat = "cat as text of another index (categories in another order)"
+    assert wording.came_back(case) == f"keeps every value, {cat}, lst as large_list"
+    changes += [
+        {"path": f"t{n}", "verdict": "type", "side": "", "in": "int32", "out": "double"} for n in range(3)
+    ]
+    assert wording.came_back(case) == f"keeps every value, {cat}, lst as large_list, t0 as double and 2 more"
+    case["verify"]["changes"] = changes[1:2]
+    assert wording.came_back(case) == "keeps every value, column cat with its categories in another order"
 
 
 def test_columns_with_brackets_in_their_names_are_columns():
     """Two of them are two, and one of the whole table is told by its side."""
     changes = [{"path": f"price ({unit})", "verdict": "type", "side": ""} for unit in ("EUR", "USD")]
     case = {"verify": {"verdict": "type", "columns": 3, "changes": changes}}
-    assert "keeps every value, 2 of 3 columns as another type" == wording.came_back(case)
+    assert "keeps every value, price (EUR), price (USD) as another type" == wording.came_back(case)
     case["verify"]["changes"] = [{"path": "(order)", "verdict": "type", "side": ""}]
     assert "keeps every value, (order) as another type" == wording.came_back(case)
     case["verify"]["changes"] = [{"path": "(column order)", "verdict": "type", "side": "column order"}]
@@ -421,7 +452,7 @@ def test_the_time_was_too_short_where_nothing_was_timed(timed):
     excluded = [("pickle", ("no code",), "runs code"), ("json:orjson", ("measured",), "not reached")]
     said, more = wording.nothing("keep", excluded, provisional=True, timed=timed)
     if timed:
-        assert said.startswith("Provisional: no codec fits keep: `pickle` left out")
+        assert said.startswith("Provisional: no codec fits keep: pickle left out")
     else:
         assert (said, more) == (
             "No answer yet: the time was over before a codec was measured.",

@@ -18,7 +18,7 @@ from tare.codec import Codec
 from tare.codec.titles import title_of
 from tare.measure.derive import derive
 from tare.measure.verdict import text as verdict_text
-from tare.report import answer, bars, markdown, terminal, text
+from tare.report import answer, bars, layout, markdown, terminal, text
 from tare.report.digest import digest
 from tare.report.html import render as render_html
 
@@ -131,10 +131,10 @@ def test_one_figure_everywhere(records):
         found = digest(records[name])
         shown = terminal.render(records[name], width=140)
         use = next(line for line in shown.splitlines() if line.startswith("  Use"))
-        size, read = re.search(r"([\d.,]+ \w+)   write .*?read +([\d.,]+ \S+)", use).groups()
+        size, read = re.search(r"(~?[\d.,]+ \w+)   write .*?read +([\d.,]+ \S+)", use).groups()
         title = use.split("   ")[1 if "   " in use[5:] else 0].strip()
         row = next(line for line in shown.splitlines() if line.startswith(f"  {title}") and "\u2588" in line)
-        assert re.findall(r" ([\d.,]+)(?= |$)", row) == [size.split()[0], read.split()[0]], (use, row)
+        assert re.findall(r" (~?[\d.,]+)(?= |$)", row) == [size.split()[0], read.split()[0]], (use, row)
         assert f"{size}, write" in found.verdict["sentence"]
         assert f"read {read}" in found.verdict["sentence"]
         ratio = re.search(
@@ -142,6 +142,80 @@ def test_one_figure_everywhere(records):
         )
         parts = sorted((found.verdict["chosen"]["bytes"], found.verdict["source"]["bytes"]))
         assert float(ratio[1]) == pytest.approx(parts[1] / parts[0], rel=0.03)
+
+
+@pytest.mark.parametrize(("width", "label"), [(80, "Reads fastest"), (100, "Fastest to read")])
+def test_what_is_quickest_to_read_is_not_called_the_fastest(width, label):
+    """It may be slow to write; of messages both count, and the fastest is just that."""
+    planted = (*ZIPS, Planted("arrow:pyarrow", 90, 2, 0.9, flags=FLAT))
+    found = digest(made(planted=planted), profile="keep")
+    assert label in [said for said, _ in answer.routes_of(found, width)]
+    assert f"  {label}  " in terminal.render(made(planted=planted), profile="keep", width=width)
+
+
+def test_lines_that_were_measured_have_their_own_share():
+    """Of messages fewer lines are taken than of the whole; the table is called by what was done, in plain words."""
+    record = made("document", MESSAGES, partial=0.4)
+    record["dataset"]["source_format"] = "ndjson"
+    first = [case for case in record["cases"] if case["labels"].get("medium") == "memory"]
+    for case in copy.deepcopy(first):
+        case["labels"] |= {"grain": "each", "size": "0.5"}
+        case["key"] += "|grain=each"
+        record["cases"].append(case)
+    record["derived"] = derive(record)
+    shown = " ".join(terminal.render(record, verbose=True, width=100).split())
+    assert "grain" not in shown
+    assert "memory, line by line 3 measured" in shown
+    assert re.search(
+        r"of the part that was measured, .*40 % \(memory\).*20 % \(memory, line by line\)|20 % \(memory, line by line\), 40 % \(memory\)",
+        shown,
+    ), shown
+
+
+def test_no_codec_fits_is_said_in_names_and_to_the_end():
+    """No allowed loss makes a document's format readable in part; ids stay in `-v`, and each sentence has its stop."""
+    lossy = Planted("yaml:pyyaml", 900, 900, 0.6, "lossy", "", (("[*].at", "lossy", 9),), flags=FLAT)
+    record = made("document", (*MESSAGES, lossy))
+    shown = " ".join(terminal.render(record, profile="random").split())
+    assert "JSON (stdlib), JSON (orjson), MessagePack (msgspec) left out (cannot be read in part)" in shown
+    assert "YAML (PyYAML) left out (data changed silently; cannot be read in part)" in shown
+    assert "--allow-loss" not in shown
+    assert "could qualify." in shown
+    assert not re.search(r"\w:\w", shown), shown
+
+
+def test_microseconds_are_written_in_one_way():
+    """Also where a number and its unit would come apart at the end of a line, and in the tables."""
+    lines = layout.wrap("write 301 us, read 396 us", 10, "")
+    assert [line[0][0] for line in lines] == ["write 301", "\xb5s, read", "396 \xb5s"]
+    record = made("document", MESSAGES)
+    for shown in (terminal.render(record, verbose=True), terminal.render(record, profile="message")):
+        assert "\xb5s" in shown
+        assert not re.search(r"\bus\b", shown), shown
+
+
+def test_sizes_that_are_estimated_are_marked():
+    """In the named routes, the bars and the page, and one line says from how much; what was written whole has no mark."""
+    record = made(partial=0.2)
+    exact = [case for case in record["cases"] if case["labels"]["codec"].startswith("orc:")]
+    for case in exact:
+        case |= {"whole_bytes": 2_000_000, "whole_share": 1.0}
+    record["derived"] = derive(record)
+    for width in (80, 140):
+        shown = terminal.render(record, width=width)
+        assert re.search(r"^  Use .*\n?.* ~[\d.]+ MB ", shown, re.MULTILINE), shown
+        bars = [line for line in shown.splitlines() if "\u2588" in line]
+        assert [" ~" in line for line in bars] == [not line.startswith("  ORC") for line in bars], shown
+        assert shown.count("~ estimated from 20 % of the data") == 1
+    assert re.search(r"Smallest +ORC \(zstd\) +2\.0 MB", shown), shown
+    page = render_html(record)
+    assert "<dd>~" in page
+    assert "~ estimated from 20 % of the data." in page
+    assert "~ estimated from" in markdown.render(record)
+    for case in exact:
+        case["whole_share"] = 0.6
+    assert "estimated from 20 to 60 %" in terminal.render(record | {"derived": derive(record)})
+    assert "~" not in terminal.render(made())
 
 
 @pytest.mark.parametrize("width", [60, 70, 80, 100])
@@ -191,8 +265,8 @@ def test_the_commands_of_a_folder_take_the_folder(records):
     ending = verdict_text.file_name(codec, "x")[1:]
     assert words[:5] == ["tare", "convert", "my logs/*.csv", f"logs-{ending[1:]}/", "--codec"]
     assert convert.make_context("convert", words[2:]).params["sources"] == ("my logs/*.csv", words[3])
-    reading = next(line for line in shown.splitlines() if line.startswith("  Read it:"))
-    assert f'pathlib.Path("logs-{ending[1:]}").rglob("*{ending}")' in reading
+    reading = shown[shown.index("  Read it:") :]
+    assert f'Path("logs-{ending[1:]}").rglob("*{ending}")' in reading
     page = html.unescape(render_html(record, path="/home/ann/logs"))
     assert "tare convert logs logs-" in re.sub("</?span>", "", page)
     assert "/home/ann" not in page

@@ -23,8 +23,8 @@ from support.synthetic_records import DOCUMENT, TABLE, synthetic_record
 
 from tare.codec.titles import title_of
 from tare.measure.derive import derive
+from tare.measure.verdict.text import sized
 from tare.measure.verdict.units import duration
-from tare.quantities import amount
 from tare.report import terminal
 from tare.report.charts import CHARTS, chart_data, featured, link_of, spec, themes, verdict_of
 from tare.report.digest import PROFILES, digest
@@ -179,7 +179,7 @@ def test_a_codec_has_one_figure_everywhere(partial):
     record = synthetic_record("table", media=("file",), partial=partial)
     page = render(record)
     chosen = record["derived"]["headline"]["chosen"]
-    size, write, read = amount(chosen["bytes"]), duration(chosen["write_s"]), duration(chosen["read_s"])
+    size, write, read = sized(chosen), duration(chosen["write_s"]), duration(chosen["read_s"])
     own = page[page.index('class="verdict v-cache"') :]
     card = own[own.index('<article class="card first">') :].partition("</article>")[0]
     assert [size, write, read] == [

@@ -353,9 +353,9 @@ def test_no_route_comes_with_what_to_do_instead():
     own = Planted("json:stdlib", 50, 50, 0.5)
     record = synthetic_record("document", planted=(own,), growth=False, media=("memory",))
     shown = " ".join(details(record, profile="random").split())
-    assert "No codec fits random: json:stdlib left out (cannot be read in part)" in shown.replace("`", "")
+    assert "No codec fits random: JSON (stdlib) left out (cannot be read in part)" in shown.replace("`", "")
     assert (
-        "blit can be read in part, and so can parquet, arrow, orc and 1 more, which hold tables; for another use"
+        "blit can be read in part, and so can Parquet, Arrow / Feather, ORC and 1 more, which hold tables; for another use"
         in shown
     )
 
@@ -382,7 +382,7 @@ def test_every_report_says_when_it_cannot_tell(table):
         assert doubt in " ".join(renderers()[name](record).split()).replace("\\", "")
     page = render_html(record)
     assert "<h1>Use Arrow / Feather, uncompressed" in page
-    assert '<span class="badge warn">can&#x27;t tell for sure</span>' in page.replace("&#39;", "&#x27;")
+    assert '<span class="badge warn">can&#x27;t tell</span>' in page.replace("&#39;", "&#x27;")
 
 
 def smaller(record, share=0.25):
@@ -468,9 +468,9 @@ def test_markdown_tells_what_to_do_where_no_route_fits():
         "document", planted=(Planted("json:stdlib", 50, 50, 0.5),), growth=False, media=("memory",)
     )
     shown = markdown.render(record, profile="random").replace("`", "")
-    assert "No codec fits random: json:stdlib left out (cannot be read in part)" in shown
+    assert "No codec fits random: JSON (stdlib) left out (cannot be read in part)" in shown
     assert (
-        "blit can be read in part, and so can parquet, arrow, orc and 1 more, which hold tables; for another use"
+        "blit can be read in part, and so can Parquet, Arrow / Feather, ORC and 1 more, which hold tables; for another use"
         in shown
     )
 

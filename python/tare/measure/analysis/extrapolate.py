@@ -90,6 +90,8 @@ def costed(
         case["bytes"] * full * case.get("whole_factor", 1.0),
     )
     one = Costed(codec, case["key"], float(encoded), write_s, read_s, write_draws, read_draws)
+    # A record of before `whole_share` was kept does not tell: the whole was meant to be written.
+    one.size_share = float(case.get("whole_share", 1.0)) if case.get("whole_bytes") else min(1.0, 1 / full)
     one.cold = any(figure.cold for figure in figures.values())
     part = seconds("subset")
     if part is not None:

@@ -189,6 +189,7 @@ def _write(worker: Worker, seat: Seat, share: float, left_s: float) -> bool:
     if not reply.get("bytes"):
         return False
     seat.case["whole_bytes"] = round(reply["bytes"] / share)
+    seat.case["whole_share"] = round(share, 6)
     return True
 
 

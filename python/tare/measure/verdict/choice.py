@@ -169,9 +169,13 @@ def choose(
             choice.unreached.append(codec)
         choice.flags[codec] = entry.get("flags") or {}
         failed, why = _unfit(case, one, allow_loss)
-        if failed == ("measured",) and barred(entry, wanted):
+        known = [condition for condition in wanted if condition.by_flags]
+        if failed == ("loss",) and barred(entry, wanted):
+            # Nor would it help to allow the loss.
+            more, also = _failing(entry, {}, None, use, known)
+            failed, why = (*failed, *more), "; ".join(filter(None, (why, also)))
+        elif failed == ("measured",) and barred(entry, wanted):
             # Time would not help it.
-            known = [condition for condition in wanted if condition.by_flags]
             failed, why = _failing(entry, {}, None, use, known)
         elif not why and case is not None and one is not None:
             failed, why = _failing(entry, case, one, use, wanted)

@@ -99,7 +99,7 @@ def confidence_of(best: Costed, choice: Choice, costs: Costs, analysis: Analysis
         level = CLOSE
     else:
         level = CANNOT_TELL
-    why = () if level == CLEAR else _missing(choice, floor, missing, disturbed=disturbed, cold=cold)
+    why = () if level == CLEAR else _missing(choice, analysis, floor, missing, disturbed=disturbed, cold=cold)
     if level == CANNOT_TELL and not why:
         why = _spread(best, choice, analysis)
     noise = floor if floor > BUSY else 0.0
@@ -156,7 +156,13 @@ def _cold_rivals(best: Costed, choice: Choice, costs: Costs) -> list[str]:
 
 
 def _missing(
-    choice: Choice, floor: float, missing: Sequence[str], *, disturbed: bool, cold: Sequence[str]
+    choice: Choice,
+    analysis: Analysis,
+    floor: float,
+    missing: Sequence[str],
+    *,
+    disturbed: bool,
+    cold: Sequence[str],
 ) -> tuple[str, ...]:
     """Returns what the run was short of, one clause each: time, or a quiet machine."""
     found = []
@@ -174,8 +180,15 @@ def _missing(
             f"the machine was busy: the same codec, measured twice, differed by {text.percent(floor)}"
         )
     elif disturbed:
-        found.append("the machine was busy, and each codec was measured only once or twice")
+        found.append(f"the machine was busy, and {_seldom(choice, analysis)} measured only once or twice")
     return tuple(found)
+
+
+def _seldom(choice: Choice, analysis: Analysis) -> str:
+    """Returns which codecs have few samples: each, or some of them."""
+    totals = [analysis.figures[one.key].get(TOTAL) for one in choice.several]
+    few = [figure is not None and figure.samples < FEW_SAMPLES for figure in totals]
+    return "each codec was" if all(few) else "some codecs were"
 
 
 def _spread(best: Costed, choice: Choice, analysis: Analysis) -> tuple[str, ...]:
@@ -183,7 +196,7 @@ def _spread(best: Costed, choice: Choice, analysis: Analysis) -> tuple[str, ...]
     figure = analysis.figures[best.key].get(TOTAL)
     found = []
     if figure is not None and figure.samples < FEW_SAMPLES:
-        found.append("each codec was measured only once or twice")
+        found.append(f"{_seldom(choice, analysis)} measured only once or twice")
     if choice.predicted:
         found.append(f"only {text.percent(choice.share)} of the data was measured")
     return tuple(found) or ("the times vary by more than the codecs differ",)

@@ -165,6 +165,7 @@ class Costed:
         subset_s: Time to read the part; None if it was not measured.
         subset_draws: Draws of the same.
         cold: Whether writing or reading was timed by its first call alone.
+        size_share: The share of the data whose bytes were counted; below 1, those of all of it are estimated.
     """
 
     codec: str
@@ -177,6 +178,7 @@ class Costed:
     subset_s: float | None = None
     subset_draws: Array = field(default_factory=lambda: np.zeros(1))
     cold: bool = False
+    size_share: float = 1.0
 
     def divided(self, number: int) -> Costed:
         """The mean of so many messages, where its own figures are of all of them."""
@@ -187,6 +189,7 @@ class Costed:
             read_s=self.read_s / number,
             write_draws=self.write_draws / number,
             read_draws=self.read_draws / number,
+            size_share=1.0,  # a mean is of those that were measured
         )
 
     def line(self, profile: Profile, axis: str) -> tuple[float, float, Array, Array]:

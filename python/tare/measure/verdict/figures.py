@@ -31,9 +31,10 @@ NEAR = 0.3
 def figures_of(one: Costed, choice: Choice) -> dict[str, Any]:
     """Returns a codec's figures for the whole data, or for one message: ``codec, bytes, write_s, read_s``.
 
-    Where the use reads parts, ``part_s`` is the time of one.
+    ``size_share`` is the share of the data whose bytes were counted: below 1 those of all of it are estimated. Where the use reads parts, ``part_s`` is the time of one.
     """
     found = {"codec": one.codec, "bytes": one.bytes, "write_s": one.write_s, "read_s": one.read_s}
+    found["size_share"] = one.size_share
     return found | ({"part_s": one.subset_s} if choice.profile.subset_reads else {})
 
 

@@ -9,12 +9,17 @@ from typing import Any
 from tare.fidelity.comparison import column_of
 from tare.measure.verdict.units import listed
 
-__all__ = ["came_back", "is_guessed"]
+__all__ = ["came_back", "is_guessed", "names_types"]
 
 # A value that is shown has at most so many characters.
 SHORT = 24
 # The type behind a value of a change.
 _OF_TYPE = re.compile(r" \([a-z0-9_ ,<>\[\]]+\)$")
+# How words begin that go on to name columns of another type, and as many of these are named.
+_KEPT, _NAMED, _ANOTHER, _ALONE = "keeps every value, ", 3, "as another type", ", says its own worker alone"
+# A type of Arrow, and what a dictionary is of.
+_IS_TYPE = re.compile(r"[a-z]+(?:_[a-z]+)*[0-9]*(?:_view)?(?:[\[(<].*)?$")
+_VALUES = re.compile(r"dictionary<values=([a-z_0-9]+),")
 # Formats of text, of which the types are guessed when they are read, and the unit of a type of time.
 _OF_TEXT = ("csv", "tsv", "json", "ndjson")
 _UNIT = re.compile(r"\[(s|ms|us|ns)(?=[,\]])")
@@ -50,7 +55,7 @@ def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
     columns, changes = verify.get("columns"), verify.get("changes") or ()
     lost = [change for change in changes if change.get("verdict") == "lossy"]
     typed = [one for one in changes if one.get("verdict") == "type" and not is_guessed(one, source_format)]
-    said = ", says its own worker alone" if verify.get("unchecked") else ""
+    said = _ALONE if verify.get("unchecked") else ""
     if lost or verify.get("verdict") == "lossy":
         return _lost(lost)
     if typed:
@@ -118,13 +123,81 @@ def _how(was: str, became: str) -> str:
 
 
 def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
-    """What came back as another type: columns, paths, or what lies beside the columns (``(metadata)``)."""
+    """What came back as another type: columns, paths, or what lies beside the columns (``(metadata)``).
+
+    >>> index = {"path": "cat", "in": "dictionary<values=string, indices=int8, ordered=0>", "out": "dictionary<values=string, indices=int32, ordered=0>"}
+    >>> _typed([index, {"path": "lst", "in": "list<item: int32>", "out": "large_list<item: int32>"}], 7)
+    'keeps every value, cat as text of another index, lst as large_list'
+    >>> _typed([{"path": "cat (levels)", "side": "levels", "in": "['b', 'a']", "out": "['a', 'b']"}], 7)
+    'keeps every value, column cat with its categories in another order'
+    """
     if not columns:
-        return f"keeps every value, {len(changes)} path{'s' * (len(changes) > 1)} as another type"
-    changed = {column for change in changes if (column := column_of(change))}
-    if not changed:
+        return f"{_KEPT}{len(changes)} path{'s' * (len(changes) > 1)} as another type"
+    of: dict[str, list[Mapping[str, Any]]] = {}
+    for change in changes:
+        if column := column_of(change):
+            of.setdefault(column, []).append(change)
+    if not of:
         return f"keeps all columns, but not {listed([one['path'] for one in changes])}"
-    if len(changed) == 1 and columns > 1:
-        name = next(iter(changed))[:30]
-        return f"keeps every value, {'column ' * (not name.startswith('('))}{name} as another type"
-    return f"keeps every value, {min(len(changed), columns):,} of {columns:,} columns as another type"
+    became = {column: _became(several) for column, several in of.items()}
+    told = [f"{column[:30]} {how}" for column, how in became.items()]
+    if len(told) == 1:
+        return f"{_KEPT}{'column ' * (columns > 1 and not told[0].startswith('('))}{told[0]}"
+    more = min(len(told), columns) - _NAMED
+    if set(became.values()) == {_ANOTHER}:
+        names = ", ".join(column[:30] for column in list(of)[:_NAMED])
+        return f"{_KEPT}{names}{f' and {more:,} more' if more > 0 else ''} {_ANOTHER}"
+    return f"{_KEPT}{', '.join(told[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _became(changes: Sequence[Mapping[str, Any]]) -> str:
+    """What a column became, in a few words: of its type first, then of its categories."""
+    of_type = next((one for one in changes if one.get("side") in (None, "", "type")), None)
+    levels = next((one for one in changes if str(one.get("side")) == "levels"), None)
+    if of_type is None and levels is None:
+        return _ANOTHER
+    if levels is None:
+        return _as_type(str(of_type.get("in")), str(of_type.get("out"))) if of_type else _ANOTHER
+    order = sorted(_shown_levels(levels.get("in"))) == sorted(_shown_levels(levels.get("out")))
+    if of_type is None:
+        return f"with its categories in another order{' or more of them' * (not order)}"
+    said = _as_type(str(of_type.get("in")), str(of_type.get("out")))
+    return f"{said} (categories in another order)" if order else said
+
+
+def _shown_levels(shown: Any) -> list[str]:
+    """The categories as they are shown, apart; where they were cut, what is there.
+
+    >>> _shown_levels("['b', 'a']")
+    ["'b'", "'a'"]
+    """
+    return str(shown or "").strip("[]").split(", ")
+
+
+def _as_type(was: str, became: str) -> str:
+    """What a type became, in a few words.
+
+    >>> _as_type("timestamp[ns]", "timestamp[us]"), _as_type("struct<a: int32>", "struct<a: int64>"), _as_type("str", "None")
+    ('as timestamp[us]', 'as another struct', 'as another type')
+    >>> _as_type("dictionary<values=int64, indices=int8, ordered=0>", "dictionary<values=int64, indices=int32, ordered=0>")
+    'as int64 of another index'
+    """
+    if became.startswith("its "):
+        return f"as {became}"
+    if not _IS_TYPE.match(was) or not _IS_TYPE.match(became):
+        return _ANOTHER
+    values, its = (_VALUES.match(side) for side in (was, became))
+    if its:
+        kind = {"string": "text", "large_string": "text"}.get(its[1], its[1])
+        return f"as {kind} of another index" if values and values[1] == its[1] else f"as categories of {kind}"
+    name = became.partition("<")[0]
+    return f"as another {name}" if name == was.partition("<")[0] else f"as {name}"
+
+
+def names_types(said: str) -> bool:
+    """Returns whether words of `came_back` name what came back as another type.
+
+    >>> names_types("keeps every value, column a as string"), names_types("keeps every value")
+    (True, False)
+    """
+    return said.startswith(_KEPT) and not said.startswith(_ALONE, len(_KEPT) - 2)

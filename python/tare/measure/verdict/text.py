@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from tare.codec.ids import split_id
-from tare.codec.titles import title_of
+from tare.codec.titles import title_of, titles_of
 from tare.errors import UsageError
 from tare.measure.analysis.extrapolate import OPERATIONS
 from tare.measure.verdict.kept import came_back
@@ -40,6 +40,7 @@ __all__ = [
     "file_name",
     "flip",
     "format_name",
+    "is_estimated",
     "is_own_format",
     "listed",
     "noise_floor",
@@ -50,6 +51,7 @@ __all__ = [
     "reasons",
     "sentence",
     "size",
+    "sized",
     "spent",
     "unreached",
     "weights",
@@ -64,6 +66,8 @@ CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
 
 # Below this, a difference is not worth a sentence.
 WORTH = 1.1
+# From this share on, it is all of the data.
+WHOLE = 0.9995
 # As many rivals are named, with what they cost.
 NAMED = 3
 # Endings of compressed files.
@@ -313,7 +317,7 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     own = verdict["chosen"]
     case = choice.cases[own["codec"]]
     facts = [
-        ", ".join([amount(own["bytes"]), *spent(own, spans=choice.medium not in OPERATIONS)]),
+        ", ".join([sized(own), *spent(own, spans=choice.medium not in OPERATIONS)]),
         came_back(case, choice.source_format),
     ]
     facts += [said for said in (verdict["beside"], verdict["only_ours"]) if said]
@@ -323,6 +327,25 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     told = f"{lead} {title_of(own['codec'])} (`{verdict['route']}`): {'; '.join(facts)}."
     more = doubt(verdict)
     return f"{told} {more}" if more else told
+
+
+def is_estimated(own: Mapping[str, Any]) -> bool:
+    """Returns whether a codec's bytes are estimated from those of a part of the data.
+
+    Args:
+        own: Its figures; records of before that was kept do not tell.
+    """
+    share = own.get("size_share")
+    return isinstance(share, (int, float)) and 0 < share < WHOLE
+
+
+def sized(own: Mapping[str, Any]) -> str:
+    """Returns the size of what a codec writes, behind a tilde where it is estimated from a part of the data.
+
+    >>> sized({"bytes": 5.7e6}), sized({"bytes": 5.7e6, "size_share": 0.2})
+    ('5.7 MB', '~5.7 MB')
+    """
+    return f"{'~' * is_estimated(own)}{amount(own.get('bytes') or 0.0)}"
 
 
 def spent(own: Mapping[str, Any], *, spans: bool = False) -> list[str]:
@@ -405,7 +428,7 @@ def reasons(verdict: Mapping[str, Any], choice: Choice, others: Sequence[Costed]
     lines = [weights(choice.profile)]
     if others:
         ratio = costs[others[0].codec][0] / max(costs[verdict["codec"]][0], 1e-30)
-        lines.append(f"next: `{others[0].codec}`, {ratio:.3g}x the cost")
+        lines.append(f"next: {title_of(others[0].codec)}, {ratio:.3g}x the cost")
     lines.append(came_back(choice.cases[verdict["codec"]], choice.source_format))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
     return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
@@ -440,10 +463,11 @@ def _count(times: float) -> str:
 def _left_out(excluded: Sequence[tuple[str, tuple[str, ...], str]], but: Sequence[str]) -> list[str]:
     """Who was left out and why, one part for codecs that fell to the same conditions."""
     reasons_of: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    names_of = titles_of(codec for codec, _, _ in excluded)
     for codec, names, _ in excluded:
         told = tuple(name for name in names if name not in but)
         if told:
-            reasons_of[told].append(f"`{codec}`")
+            reasons_of[told].append(names_of[codec])
     return [
         f"{listed(codecs)} left out ({'; '.join(_why(name) for name in names)})"
         for names, codecs in sorted(reasons_of.items())
@@ -502,7 +526,7 @@ def nothing(
         lines: Whether it is of documents, one call each.
 
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
-    'No codec fits cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
+    'No codec fits cache: a left out (cannot be appended to); b left out (cannot be appended to; not safe for bytes from others).'
     """
     lead = f"{'Provisional: no' if provisional else 'No'} codec fits {profile}: "
     waited = any(names[0] == "measured" for _, names, _ in excluded)
@@ -515,13 +539,14 @@ def nothing(
                 return said, ["--time gives more", "--for keep is of the file as a whole"]
             return "No answer yet: the time was over before a codec was measured.", ["--time gives more"]
         return f"{lead}no codec was measured.", []
+    names_of = titles_of(codec for codec, _, _ in excluded)
     alone: dict[str, list[str]] = defaultdict(list)
     for codec, names, _ in excluded:
         # Nothing that a user gives up makes reading of what does not read.
         if len(names) == 1 and names[0] not in (*ABSENT, *BROKEN, "idle"):
-            alone[names[0]].append(f"`{codec}`")
+            alone[names[0]].append(names_of[codec])
     parts = _left_out(excluded, but=ABSENT + BROKEN)
-    broken = [f"`{codec}` {reason}" for codec, names, reason in excluded if names[0] in BROKEN]
+    broken = [f"{names_of[codec]} {reason}" for codec, names, reason in excluded if names[0] in BROKEN]
     if broken:
         parts.append(f"{len(broken)} failed: {broken[0].rstrip('.')}")
     relax = [_without(name, codecs, own, must) for name, codecs in alone.items()]
@@ -538,7 +563,7 @@ def alone(own: Mapping[str, Any], others: int) -> tuple[str, list[str]]:
     >>> alone({"codec": "json:orjson", "bytes": 5e6, "write_s": 0.02, "read_s": 0.05}, 11)[0]
     'No answer yet: the time was over when one codec was measured, JSON (orjson) (5.0 MB, write 20 ms, read 50 ms), and 11 others were not.'
     """
-    figures = ", ".join([amount(own["bytes"]), *spent(own)])
+    figures = ", ".join([sized(own), *spent(own)])
     were = f"{others} others were" if others > 1 else "another was"
     one = f"{title_of(own['codec'])} ({figures})"
     return (
@@ -564,6 +589,15 @@ def _in_part() -> str:
     from tare.formats import FORMATS
 
     able = [format for format in FORMATS if format.subset and format.extensions]
-    documents = listed([format.id for format in able if "document" in format.kinds])
-    tables = listed([format.id for format in able if "document" not in format.kinds])
+    documents = listed([_plain(format.id) for format in able if "document" in format.kinds])
+    tables = listed([_plain(format.id) for format in able if "document" not in format.kinds])
     return f"{documents} can be read in part, and so can {tables}, which hold tables"
+
+
+def _plain(format: str) -> str:
+    """The name of a format in titles of codecs, without what tells these apart.
+
+    >>> _plain("arrow"), _plain("parquet")
+    ('Arrow / Feather', 'Parquet')
+    """
+    return re.split(r", | \(", title_of(format))[0]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 __all__ = ["duration", "listed", "noise_floor", "percent", "rate", "size", "times"]
+
+
+# A comma within an id, as before an option.
+_IN_ID = re.compile(r",(?! |$)")
 
 
 def scaled(value: float, units: Sequence[str]) -> str:
@@ -83,7 +88,7 @@ def listed(names: Sequence[str], most: int = 3, width: int = 60, *, word: str = 
     """A few names, each of at most so many characters, and how many more there are.
 
     Args:
-        names: The names; where one has a comma of its own, a word stands between all of them.
+        names: The names; where one is an id with a comma of its own, a word stands between all of them.
         most: How many are named.
         width: Characters of each, at most.
         word: What stands between them: ``and`` or ``or``.
@@ -94,10 +99,12 @@ def listed(names: Sequence[str], most: int = 3, width: int = 60, *, word: str = 
     ('Parquet (zstd, polars) or Arrow (lz4)', 'a or b')
     >>> listed(["x,level=1", "x,level=3", "y"], 2)
     'x,level=1 and x,level=3 and 1 more'
+    >>> listed(["Parquet (zstd 3)", "Parquet (zstd, polars)", "ORC", "CSV"])
+    'Parquet (zstd 3), Parquet (zstd, polars), ORC and 1 more'
     """
     shown = [name[:width] for name in names[:most]]
     shown += [f"{len(names) - most} more"] if len(names) > most else []
-    if any("," in name for name in shown) or (word == "or" and len(shown) == 2):
+    if any(_IN_ID.search(name) for name in shown) or (word == "or" and len(shown) == 2):
         return f" {word} ".join(shown)
     if len(names) > most or word == "or":
         return f" {word} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))

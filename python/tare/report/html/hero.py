@@ -15,12 +15,12 @@ from tare.report.commands import command, encoding_of, for_others
 from tare.report.digest import PROFILES, Digest, items, mapping, number
 from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
-from tare.report.measured import kept_by
+from tare.report.measured import estimated, kept_by
 
 __all__ = ["cards", "data_line", "heading", "hero", "of_one_message", "of_use", "uses"]
 
 # Confidence of a verdict -> the words on its chip.
-_SURE = {"clear": "clear", "close": "close", "can't tell": "can't tell for sure"}
+_SURE = {"clear": "clear", "close": "close", "can't tell": "can't tell"}
 
 
 def uses(found: Digest) -> list[str]:
@@ -124,7 +124,8 @@ def cards(found: Digest, slots: dict[str, int]) -> str:
         )
     if not shown:
         return ""
-    said = of_one_message(found)
+    note = estimated(found, (str(one["codec"]) for one in _routes(found).values()))
+    said = of_one_message(found) or (f"{note}." if note else "")
     return f'<div class="cards">{"".join(shown)}</div>' + (f'<p class="of-one">{said}</p>' if said else "")
 
 

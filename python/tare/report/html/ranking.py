@@ -6,12 +6,13 @@ import json
 
 from tare.codec.titles import title_of
 from tare.measure.verdict import text as verdict_text
+from tare.measure.verdict.kept import names_types
 from tare.report import answer, text, words
 from tare.report.bars import longest
 from tare.report.digest import Digest, Row, items, mapping, number
 from tare.report.html.hero import of_one_message, of_use, uses
 from tare.report.html.markup import Cell, details, esc, named, said, scroll_table
-from tare.report.measured import kept_by, ranked
+from tare.report.measured import estimated, kept_by, ranked
 from tare.report.precision import is_first_call
 
 __all__ = ["bars", "has_first_calls", "ranking"]
@@ -40,7 +41,8 @@ def ranking(found: Digest, slots: dict[str, int]) -> str:
 
 
 def _whose(found: Digest) -> str:
-    said = of_one_message(found)
+    note = estimated(found, ranked(found))
+    said = of_one_message(found) or (f"{note}." if note else "")
     return f'<p class="of-one">{said}</p>' if said else ""
 
 
@@ -70,7 +72,14 @@ def _bars(group: list[Digest], slots: dict[str, int]) -> str:
     rows: list[str] = []
     for name in places[0]:
         values = [
-            _bar(number(figures[name].get(key)), most[key], key, first=(name, key) in first) for key in heads
+            _bar(
+                number(figures[name].get(key)),
+                most[key],
+                key,
+                first=(name, key) in first,
+                about=key == "bytes" and verdict_text.is_estimated(figures[name]),
+            )
+            for key in heads
         ]
         chosen = [one.profile for one in group if one.verdict.get("codec") == name]
         picks = "".join(f'<small class="pick u-{profile}">recommended</small>' for profile in chosen)
@@ -126,17 +135,18 @@ def _guess(found: Digest, row: Row, most: dict[str, float], columns: int) -> lis
     shown = words.predicted(row).replace("~", "about ")
     why = f' title="{said(words.row_note(row), 160)}"' if row.reason else ""
     return [
-        _bar(size, most["bytes"] or size or 0.0, "bytes"),
+        _bar(size, most["bytes"] or size or 0.0, "bytes", about=(found.partial or row.size) < 1),
         (said(f"{shown} to write and read" if shown else ""), f"{columns - 1}@t guess"),
         (f'<span class="badge"{why}>predicted</span> from a small part of the data', "t keeps"),
     ]
 
 
-def _bar(value: float | None, most: float, key: str, *, first: bool = False) -> Cell:
+def _bar(value: float | None, most: float, key: str, *, first: bool = False, about: bool = False) -> Cell:
     """A figure with its bar; the value itself is there for sorting."""
     if not value:
         return "", "bars"
     shown = verdict_text.amount(value) if key == "bytes" else verdict_text.duration(value)
+    shown = f"{'~' * about}{shown}"
     width = min(100.0, max(0.5, 100 * value / most)) if most else 0.0
     cut = " class=cut" if value > most else ""
     what = {"bytes": "size", "read_s": "read", "write_s": "write", "part_s": "pt"}[key]
@@ -156,7 +166,7 @@ def _kept(group: list[Digest], name: str) -> str:
     """What a codec keeps or changes, and why a use leaves it out."""
     kept = kept_by(group[0], name)
     lossy = kept.startswith("changes")
-    css = "lossy" if lossy else "typed" if "as another type" in kept else "kept"
+    css = "lossy" if lossy else "typed" if names_types(kept) else "kept"
     shown = f'<span class="{css}">{esc(kept, 200)}</span>' if kept else ""
     for found in () if lossy else group:
         why = next((one for one in items(found.verdict.get("excluded")) if one.get("codec") == name), None)

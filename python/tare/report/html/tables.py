@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tare.measure.verdict.text import came_back
+from tare.measure.verdict.kept import came_back, names_types
 from tare.measure.worker.peak_memory import copies
 from tare.report import text, words
 from tare.report.charts import bases, basis_of, link_of, orders
@@ -84,7 +84,7 @@ def _kept(row: Row) -> str:
         lost = text.one_line(changed, 200).removeprefix("changes ")
         return f'<span class="badge bad">lossy</span><small class="lost">{esc(lost)}</small>'
     badge = f'<span class="badge good">{esc(row.kept)}</span>' if row.kept else ""
-    if not changed.endswith("as another type"):
+    if not names_types(changed):
         return badge
     typed = text.one_line(changed, 200).removeprefix("keeps every value, ")
     return f'{badge}<small class="lost">{esc(typed)}</small>'
