@@ -17,6 +17,7 @@ __all__ = ["first_without_text", "with_base64", "with_plain_scale", "with_plain_
 
 _DIGITS = 38  # of a decimal of 128 bits
 _MOST_DIGITS = 76
+_R_SERIALIZED = "X\n\0\0\0"  # what each value begins with that R serialized
 
 
 def with_plain_types(table: pa.Table, codec: Codec) -> pa.Table:
@@ -41,6 +42,8 @@ def with_plain_types(table: pa.Table, codec: Codec) -> pa.Table:
 def with_base64(table: pa.Table) -> pa.Table:
     r"""Returns a table whose columns of bytes that are not all UTF-8 are base64; the same table if there are none.
 
+    A list of R whose values are R's serialization, each on its own, stays as it is: it is values, and these would be no text.
+
     Args:
         table: The table, which becomes text.
 
@@ -53,7 +56,7 @@ def with_base64(table: pa.Table) -> pa.Table:
     changed = {}
     for at, field in enumerate(table.schema):
         column = table.column(at)
-        if _is_bytes(field.type) and _first_other(column) is not None:
+        if _is_bytes(field.type) and _first_other(column) is not None and not _is_of_r(column):
             texts = [None if one is None else as_text(one) for one in column.to_pylist()]
             changed[at] = field.with_type(pa.string()), pa.chunked_array([pa.array(texts, pa.string())])
     return with_columns(table, changed)
@@ -86,6 +89,17 @@ def _is_bytes(kind: Any) -> bool:
         pa.types.is_binary_view,
     )
     return any(test(kind) for test in tests)
+
+
+def _is_of_r(column: Any) -> bool:
+    """Returns whether all values of a column of bytes are R's serialization."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        return False
+    return bool(pc.all(pc.starts_with(column, pattern=_R_SERIALIZED)).as_py())
 
 
 def _first_other(column: Any) -> int | None:

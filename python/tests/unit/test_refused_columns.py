@@ -21,8 +21,9 @@ def test_a_number_beyond_those_of_bson_is_named(tmp_path):
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path):
-    """Where CSV refuses them."""
-    pq.write_table(pa.table({"a": [b"a", b"b", b"\xff", b"\xfe"]}), tmp_path / "x.parquet")
+    """Where CSV refuses them: values that R serialized, which are not made base64."""
+    values = [b"X\n\0\0\0" + rest for rest in (b"a", b"b", b"\xff", b"\xfe")]
+    pq.write_table(pa.table({"a": values}), tmp_path / "x.parquet")
     with pytest.raises(EncodeError, match=r"in column 'a' \(binary\), row 3\. Nothing was written"):
         tare.convert(tmp_path / "x.parquet", tmp_path / "x.csv")
 
