@@ -28,9 +28,9 @@ from tare.measure.inputs import gather_files
 from tare.measure.pipeline import measure_stages
 from tare.measure.session import Control, Event, Session, Stopped, Wiring
 from tare.measure.settings import Settings
-from tare.measure.verdict import text
 from tare.measure.verdict.constraints import names_column
 from tare.measure.verdict.cost_model import PROFILES
+from tare.measure.verdict.file_names import file_name
 
 if TYPE_CHECKING:
     from tare.dataset import Dataset
@@ -175,7 +175,7 @@ def _as_table(dataset: Dataset) -> str:
     if dataset.path is None or not isinstance(value, list) or not value or not isinstance(value[0], dict):
         return ""
     path = printable(dataset.path, 400)
-    table = text.file_name("parquet", path)
+    table = file_name("parquet", path)
     return f", or make a table of it first: tare convert {shlex.quote(path)} {shlex.quote(table)}"
 
 

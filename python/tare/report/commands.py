@@ -11,6 +11,7 @@ from pathlib import PurePath
 from tare.codec.codec import Codec
 from tare.errors import MissingLibrary, Unsupported, UsageError
 from tare.measure.verdict import text as verdict_text
+from tare.measure.verdict.file_names import file_name
 from tare.report import text
 from tare.report.digest import Digest, mapping
 from tare.report.measured import kept_by, ranked
@@ -73,11 +74,11 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
     if found.files:
         words = ["tare", "convert", *_words(found, path), _folder(found, codec)]
     else:
-        words = ["tare", "convert", name, verdict_text.file_name(codec, PurePath(name).name)]
+        words = ["tare", "convert", name, file_name(codec, PurePath(name).name)]
     words += ["--codec", codec]
     piped = name in (STANDARD_INPUT, "-")
     if piped:
-        words[2:4] = ["-", verdict_text.file_name(codec, "data")]
+        words[2:4] = ["-", file_name(codec, "data")]
         words += ["--from", format]
     if encoding := encoding_of(found):
         words += ["--encoding", encoding]
@@ -95,7 +96,7 @@ def _folder(found: Digest, codec: str) -> str:
     """A name for the folder of what several files become."""
     parts = PurePath(text.visible(found.dataset.get("name") or "data", 200).split(" and ")[0]).parts
     plain = [part for part in parts if not re.search(r"[*?\[]", part)]
-    ending = verdict_text.file_name(codec, "x").partition(".")[2]
+    ending = file_name(codec, "x").partition(".")[2]
     return f"{plain[-1].partition('.')[0] if plain else 'data'}-{ending.replace('.', '-')}/"
 
 
@@ -104,7 +105,7 @@ def _read_each(found: Digest, codec: str) -> str:
 
     They run as they are pasted, also with blanks before all but the first: those stand within brackets.
     """
-    ending = verdict_text.file_name(codec, "x")[1:]
+    ending = file_name(codec, "x")[1:]
     trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
     folder = json.dumps(_folder(found, codec).rstrip("/"), ensure_ascii=False)
     return (
@@ -136,7 +137,7 @@ def read_call(found: Digest, path: str = "") -> str:
     if found.files:
         return _read_each(found, codec)
     stem = "data" if name in (STANDARD_INPUT, "-") else PurePath(name).name
-    file = verdict_text.file_name(codec, stem)
+    file = file_name(codec, stem)
     trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
     return f"tare.read({json.dumps(file, ensure_ascii=False)}, codec={json.dumps(codec)}{trust})"
 
@@ -181,7 +182,7 @@ def other_kind(found: Digest) -> str:
 
 def _value_file(codec: str) -> str:
     """A name for the file of a value, which has none of its own."""
-    return verdict_text.file_name(codec, "data")
+    return file_name(codec, "data")
 
 
 def _is_checked(codec: str) -> bool:

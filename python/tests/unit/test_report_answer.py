@@ -17,7 +17,7 @@ from tare.cli.convert import command as convert
 from tare.codec import Codec
 from tare.codec.titles import title_of
 from tare.measure.derive import derive
-from tare.measure.verdict import text as verdict_text
+from tare.measure.verdict.file_names import file_name
 from tare.report import answer, bars, layout, markdown, terminal, text
 from tare.report.digest import digest
 from tare.report.html import render as render_html
@@ -262,7 +262,7 @@ def test_the_commands_of_a_folder_take_the_folder(records):
     assert "12 files, " in shown
     words = shlex.split(next(line for line in shown.splitlines() if line.startswith("  Do it:"))[10:])
     codec = record["derived"]["headline"]["codec"]
-    ending = verdict_text.file_name(codec, "x")[1:]
+    ending = file_name(codec, "x")[1:]
     assert words[:5] == ["tare", "convert", "my logs/*.csv", f"logs-{ending[1:]}/", "--codec"]
     assert convert.make_context("convert", words[2:]).params["sources"] == ("my logs/*.csv", words[3])
     reading = shown[shown.index("  Read it:") :]

@@ -6,12 +6,10 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from tare.codec.ids import split_id
 from tare.codec.titles import title_of, titles_of
-from tare.errors import UsageError
 from tare.measure.analysis.extrapolate import OPERATIONS
 from tare.measure.verdict.kept import came_back
 from tare.measure.verdict.units import duration, listed, noise_floor, percent, rate, size, times
@@ -37,7 +35,6 @@ __all__ = [
     "doubt",
     "duration",
     "failure",
-    "file_name",
     "flip",
     "format_name",
     "is_estimated",
@@ -70,8 +67,6 @@ WORTH = 1.1
 WHOLE = 0.9995
 # As many rivals are named, with what they cost.
 NAMED = 3
-# Endings of compressed files.
-SUFFIXES = {"zstd": ".zst", "gzip": ".gz", "lz4": ".lz4"}
 SAYS = {
     "unproven": "",
     "error": "failed: ",
@@ -284,32 +279,6 @@ def source_name(source: Mapping[str, Any]) -> str:
     """
     format = str(source.get("format") or "")
     return str(source.get("title") or format_name(format))[:20] if format else ""
-
-
-def file_name(codec: str, source: str) -> str:
-    """Returns a name for what a codec writes of a file: the same, with the codec's own endings.
-
-    >>> file_name("parquet:polars", "flights.csv.gz"), file_name("csv:pyarrow+zstd:3", "flights.csv")
-    ('flights.parquet', 'flights.csv.zst')
-    >>> file_name("not an id", "flights.csv")
-    'flights.bin'
-    """
-    from tare import formats
-
-    try:
-        id, _, _, compressor = split_id(codec)
-    except UsageError:  # The id of a foreign record.
-        id, compressor = "bin", None
-    known = {format.id: format for format in formats.FORMATS}
-    endings = known[id].extensions if id in known else ()
-    ending = endings[0] if endings else f".{id}"
-    if compressor:
-        kind = compressor.partition(":")[0]
-        ending += (known[id].extension_compressors.get(ending, "") and "") or SUFFIXES.get(kind, f".{kind}")
-    stem = source
-    while PurePath(stem).suffix and PurePath(stem).stem:
-        stem = PurePath(stem).stem
-    return f"{stem}{ending}" if f"{stem}{ending}" != source else f"{stem}.new{ending}"
 
 
 def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:

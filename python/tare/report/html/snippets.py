@@ -7,7 +7,7 @@ import re
 from pathlib import PurePath
 
 from tare.compress import COMPRESSORS
-from tare.measure.verdict.text import file_name
+from tare.measure.verdict.file_names import file_name
 
 __all__ = ["connected", "runnable"]
 
