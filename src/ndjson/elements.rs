@@ -93,7 +93,7 @@ fn string_end(text: &[u8], from: usize) -> Option<usize> {
 /// let mut lines = array.pass(b"[{\"a\":\n 1}, {\"a")?;
 /// lines.extend(array.pass(b"\": 2}]\n")?);
 /// array.end()?;
-/// assert_eq!(&b"{\"a\":  1}\n{\"a\": 2}\n"[..], &lines[..]);
+/// assert_eq!(&b"{\"a\":  1}\n {\"a\": 2}\n"[..], &lines[..]);
 /// # Ok::<(), tare::Error>(())
 /// ```
 #[derive(Debug, Default)]
