@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tare.arrays import array_of
 from tare.categories import in_one_order, same_levels
-from tare.errors import EncodeError, Unsupported
+from tare.errors import EncodeError, Limit, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +37,7 @@ __all__ = [
     "arrow_from_pandas",
     "arrow_from_polars",
     "bytes_of",
+    "empty_records",
     "only_counts",
     "pandas_by_types",
     "pandas_from_arrow",
@@ -48,6 +49,7 @@ __all__ = [
     "with_nullable_types",
 ]
 
+_MOST_EMPTY = 10_000_000  # rows without a column that become objects
 
 # pandas' types of whole numbers, floats and truth values that hold nulls of their own.
 _NULLABLE = frozenset(
@@ -153,6 +155,17 @@ def _has_union(kind: Any) -> bool:
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return _has_union(kind.value_type)
     return pa.types.is_union(kind) or any(_has_union(kind.field(at).type) for at in range(kind.num_fields))
+
+
+def empty_records(rows: int) -> list[dict[str, Any]]:
+    """Returns the objects of rows that have no column.
+
+    Raises:
+        Limit: They are more than ten million, which a few bytes may claim.
+    """
+    if rows > _MOST_EMPTY:
+        raise Limit(f"{rows:,} rows without a column: at most {_MOST_EMPTY:,} become objects without a name")
+    return [{} for _ in range(rows)]
 
 
 def rows_alone(count: int, metadata: Any = None) -> pa.Table:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.arrays import array_of
 from tare.errors import EncodeError, Unsupported, UsageError
-from tare.frames import bytes_of, rows_alone
+from tare.frames import bytes_of, empty_records, rows_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -595,6 +595,6 @@ def _hold_names(names: Iterable[Any]) -> None:
 
 def _records_of(columns: dict[str, list[Any]], rows: int = 0) -> list[dict[str, Any]]:
     if not columns:
-        return [{} for _ in range(rows)]
+        return empty_records(rows)
     names = tuple(columns)
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -77,6 +77,8 @@ def plain_columns(data: bytes, style: Dialect, names: list[str]) -> tuple[pa.Tab
     """
     import pyarrow as pa
 
+    if any("\0" in name for name in names):  # where the interface of C ends a name
+        return None
     if style.one or style.literal or style.escaped or style.decimal != "." or len(set(names)) < len(names):
         return None
     found = _tare.read_columns(data, ord(style.delimiter), _BYTES, names)

@@ -53,9 +53,9 @@ def taken_back(
         codes: Columns with a field that is written as no decimal number is.
         decimal: The decimal point.
     """
-    kept = {}
+    kept, names = {}, table.column_names
     for place, text in texts.items():
-        if table.column_names[place] in codes or (not _integers(text) and _loses_digits(text, decimal)):
+        if names[place] in codes or (not _integers(text) and _loses_digits(text, decimal)):
             kept[place] = text
         elif _integers(text):
             kept[place] = _unsigned(text)

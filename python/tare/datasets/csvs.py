@@ -151,19 +151,16 @@ def guessed(
     doubtful = csv_guesses.doubtful(table, fields.codes)
     if not doubtful:
         return Guessed(table, frozenset(), fields)
-    wanted = list(dict.fromkeys(table.column_names[place] for place in doubtful))
-    alone = len(set(table.column_names)) == table.num_columns  # else a name means the first that has it
+    named = table.column_names
+    wanted = list(dict.fromkeys(named[place] for place in doubtful))
+    alone = len(set(named)) == table.num_columns  # else a name means the first that has it
     types = dict.fromkeys(wanted, pa.string())
     read = _read(source, data, style, types, wanted if alone else columns)
-    texts = {
-        place: read.column(read.column_names.index(table.column_names[place]) if alone else place)
-        for place in doubtful
-    }
+    place_of = {name: at for at, name in enumerate(read.column_names)}
+    texts = {place: read.column(place_of[named[place]] if alone else place) for place in doubtful}
     kept = csv_guesses.taken_back(table, texts, fields.codes, style.decimal)
-    changed = {at: (pa.field(table.column_names[at], array.type), array) for at, array in kept.items()}
-    return Guessed(
-        with_columns(table, changed), frozenset(table.column_names[place] for place in kept), fields
-    )
+    changed = {at: (pa.field(named[at], array.type), array) for at, array in kept.items()}
+    return Guessed(with_columns(table, changed), frozenset(named[place] for place in kept), fields)
 
 
 def read(

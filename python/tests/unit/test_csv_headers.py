@@ -62,3 +62,13 @@ def test_a_conversion_notes_names_that_stand_twice(tmp_path, monkeypatch, name, 
     assert table.equals(pq.ParquetFile(tmp_path / "out.parquet").read())
     with pytest.raises(pl.exceptions.PolarsError):
         pl.read_parquet(tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x.ndjson"])
+def test_a_name_with_nul_is_a_name(tmp_path, name):
+    """The interface of C between the core and Arrow ends a name there."""
+    (tmp_path / "a.csv").write_bytes(b"a,b\0c\n1,x\n")
+    tare.convert(tmp_path / "a.csv", tmp_path / name, format="csv")
+    back = tare.read(tmp_path / name, format="csv" if name == "x.csv" else None)
+    assert tare.kinds.convert(back, "records") == [{"a": 1, "b\0c": "x"}]
+    assert tare.inspect(tmp_path / "a.csv", format="csv").format == "csv"

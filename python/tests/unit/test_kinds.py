@@ -10,7 +10,7 @@ import pytest
 from support.capabilities import need_module
 
 from tare import frames, kinds
-from tare.errors import EncodeError, Unsupported, UsageError
+from tare.errors import EncodeError, Limit, Unsupported, UsageError
 
 
 def whole_table() -> Any:
@@ -250,3 +250,10 @@ def test_names_of_columns_are_texts(name: object) -> None:
     for table in ({name: [1, 2]}, [{name: 1}]):
         with pytest.raises(Unsupported, match="the name of a column is text, not "):
             kinds.convert(table, "arrow")
+
+
+def test_rows_without_a_column_are_few_objects():
+    """A few bytes may claim billions of them."""
+    assert kinds.convert(frames.rows_alone(3, {}), "records") == [{}, {}, {}]
+    with pytest.raises(Limit, match=r"^20,000,000 rows without a column: at most 10,000,000"):
+        kinds.convert(frames.rows_alone(20_000_000, {}), "records")

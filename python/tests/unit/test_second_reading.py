@@ -508,3 +508,16 @@ if child == 0:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-c", script], timeout=120, check=False).returncode == 0
+
+
+def test_thirty_thousand_columns_are_read_again(tmp_path):
+    """Lists of all names and types are made once: asked for by each column they would take minutes."""
+    names = [f"c{place}" for place in range(30_000)]
+    table = pa.table({name: pa.array([place], pa.int64()) for place, name in enumerate(names)})
+    pq.write_table(table, tmp_path / "x.parquet")
+    done = tare.convert(tmp_path / "x.parquet", tmp_path / "x.arrow", verify=True)
+    assert done.verified
+    assert done.second["source"]["reader"]
+    (tmp_path / "x.csv").write_text(",".join(names) + "\n" + ",".join(map(str, range(30_000))) + "\n")
+    assert tare.convert(tmp_path / "x.csv", tmp_path / "y.parquet").verified
+    assert pq.read_table(tmp_path / "y.parquet").equals(table)

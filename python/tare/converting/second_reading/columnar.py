@@ -18,6 +18,7 @@ from tare.converting.second_reading.outcome import (
 from tare.converting.second_reading.time_units import in_unit_of, is_finer
 from tare.datasets.source import printable
 from tare.fidelity.comparison import show
+from tare.frames import with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,7 +91,8 @@ def _compared(name: str, table: pa.Table, back: pa.Table, blocks: _Blocks, total
     if total != table.num_rows:
         return _differs(outcome, "the number of rows", f"{table.num_rows:,}", f"{total:,}")
     own = _in_units_of(back, _blocks_of(table, blocks))
-    places = [at for at in range(own.num_columns) if _can_hold(own.schema.types[at], back.schema.types[at])]
+    both = zip(own.schema.types, back.schema.types, strict=True)
+    places = [at for at, (kind, other) in enumerate(both) if _can_hold(kind, other)]
     found = compare_tables(own.select(places), back.select(places), limit=len(places) + 1)
     for change in found.changes:
         of_a_cell = change.verdict == "lossy" and not change.side and change.at.startswith("row ")
@@ -143,12 +145,15 @@ def _in_units_of(back: pa.Table, table: pa.Table) -> pa.Table:
     """Returns a table whose times are as coarse as another reader has them: DuckDB cuts INT96 to microseconds."""
     import pyarrow as pa
 
-    for at in range(table.num_columns):
-        name, column = table.column_names[at], table.column(at)
-        if is_finer(column.type, kind := back.schema.types[at]) and column.num_chunks:
-            chunks = [in_unit_of(chunk, kind) for chunk in column.chunks]
-            table = table.set_column(at, name, pa.chunked_array(chunks))
-    return table
+    changed = {}
+    # Lists of names and types are made anew whenever they are asked for.
+    for at, (field, column, kind) in enumerate(
+        zip(table.schema, table.columns, back.schema.types, strict=True)
+    ):
+        if is_finer(field.type, kind) and column.num_chunks:
+            coarse = pa.chunked_array([in_unit_of(chunk, kind) for chunk in column.chunks])
+            changed[at] = pa.field(field.name, coarse.type), coarse
+    return with_columns(table, changed)
 
 
 def _can_hold(kind: Any, other: Any) -> bool:
