@@ -420,7 +420,7 @@ def _whole(
             left_out = job.data_only and bool(done.loss)
             written = Encoded(done.data, codec)
         else:
-            written = encode(data.value, data.kind, codec, job.given, later=later)
+            written = encode(data.value, data.kind, codec, job.given, later=later, base64=not hint)
             codec = written.codec
             written = written if counted is None else replace(written, counted=counted)
             gone = objects.not_kept(losses, data.value, data.kind, codec)

@@ -89,7 +89,9 @@ class Encoded:
         return len(self.data)
 
 
-def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: bool = False) -> Encoded:
+def encode(
+    value: Any, kind: str, codec: Codec, given: str | None, *, later: bool = False, base64: bool = True
+) -> Encoded:
     """Encodes data; what a codec has no type for becomes text or another type, unless the user named its options.
 
     Args:
@@ -98,12 +100,13 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: boo
         codec: The codec, as `usual_codec` gives it.
         given: Its id as the user gave it; None if they did not.
         later: Whether the bytes of a table may be made when they are written, so that they never lie in memory whole.
+        base64: Whether bytes of a table that are no text may be written as text; not where an encoding would make text of them.
 
     Raises:
         TareError: As `Codec.encode`.
     """
     if kind == "table":
-        return _table(value, codec, later=later)
+        return _table(value, codec, later=later, base64=base64)
     if "document" not in codec.format.kinds and is_rows(value):
         table, said = _table_of(value)
         written = _table(table, codec, later=later)
@@ -118,8 +121,8 @@ def encode(value: Any, kind: str, codec: Codec, given: str | None, *, later: boo
         return Encoded(other.encode(value), other)
 
 
-def _table(table: Any, codec: Codec, *, later: bool) -> Encoded:
-    if codec.format_id == "csv" and (texts := with_base64(table)) is not table:
+def _table(table: Any, codec: Codec, *, later: bool, base64: bool = True) -> Encoded:
+    if base64 and codec.format_id == "csv" and (texts := with_base64(table)) is not table:
         written = _encoded(texts, codec, later=later)
         written = replace(written, notes=(*written.notes, *_of_types(table, texts, " (base64)")))
     else:
