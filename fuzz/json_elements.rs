@@ -50,7 +50,7 @@ mod json_elements {
         Some([b"[", &text[..], b"]"].concat())
     }
 
-    /// The lines of an array; none if it is no array, or an error lies in the text.
+    /// The lines of an array; none if the text is invalid, of which the error names a byte.
     fn cut(text: &[u8], size: usize) -> Option<Vec<u8>> {
         let mut array = ArrayLines::default();
         let mut lines = Vec::new();

@@ -647,7 +647,7 @@ def json_elements(lines: bytes, separator: bytes) -> tuple[bytes, int]:
         The text, and how many lines it has.
 
     Raises:
-        Malformed: A line is no value of JSON; with the byte offset in the text.
+        Malformed: A line is invalid JSON; with the byte offset in the text.
     """
 
 class JsonArrayLines:

@@ -1,7 +1,7 @@
 """Arrow's constants, texts and moments without the functions of pyarrow that import pandas to look for its values.
 
-These are `array`, `scalar`, `to_numpy`, and `to_pylist` of moments with a zone. The import is a third of what a short command
-takes where pandas is installed: 0.2 s of CPU (pyarrow 26, pandas 2 and 3).
+These are `array`, `scalar`, `to_numpy`, and `to_pylist` of moments with a zone. Without the import `tare convert` of
+2,000 rows of CSV into Parquet takes 0.51 s of CPU, with it 0.83 (pyarrow 26.0, pandas 3.1).
 """
 
 from __future__ import annotations

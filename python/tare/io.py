@@ -320,7 +320,7 @@ def _elements(source: Source, job: _Job) -> Conversion | None:
             if not json_elements.is_same(source, result):
                 return None
             value = json_elements.value_of(source)
-            again = SecondReading(why="it has numbers that Python has not")
+            again = SecondReading(why="Python's types do not hold its values")
             if value is not None:
                 again = read_again(Request(result, value))
             notes += judge(again, job.codec.format_id, "the result", result=True, allow_loss=job.allow_loss)

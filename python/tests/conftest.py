@@ -71,6 +71,18 @@ def two_threads() -> Iterator[None]:
 
 
 @pytest.fixture
+def no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail whoever makes documents of a text of JSON."""
+    from tare.datasets import documents
+
+    def fail(*_: object) -> None:
+        raise AssertionError("values became Python's")
+
+    monkeypatch.setattr(documents, "parse_lines", fail)
+    monkeypatch.setattr(documents, "parse_whole", fail)
+
+
+@pytest.fixture
 def root() -> Path:
     """The top folder of the repository."""
     return ROOT

@@ -11,7 +11,7 @@ use crate::Result;
 /// Numbers and strings keep their spelling, objects their names in order. Blank lines are left out.
 ///
 /// # Errors
-/// `Malformed`: a line is no value of JSON; with the byte offset in the text.
+/// `Malformed`: a line is invalid JSON; with the byte offset in the text.
 ///
 /// # Example
 /// ```

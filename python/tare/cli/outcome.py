@@ -36,7 +36,7 @@ def unmeasured(record: dict[str, Any]) -> str:
     'nothing was measured: the time was over'
     """
     cases = record["cases"]
-    # The size of what was written once is no figure: it was not read, or not compared.
+    # A size alone does not count: what was written once was not read, or not compared.
     if any(case["status"] not in ("pending", "n/a", "refused") or case.get("launches") for case in cases):
         return ""
     why = dict.fromkeys(

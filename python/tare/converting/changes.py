@@ -305,7 +305,7 @@ def _of_columns(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
 
 
 def _holds_pairs(kind: Any) -> bool:
-    """Whether a type has maps that Python has as lists of pairs."""
+    """Returns whether a type has maps with keys other than text, which are lists of pairs in Python."""
     return bool(_of_maps(kind)) and not kinds.with_text_keys(kind)
 
 

@@ -1,4 +1,4 @@
-"""What a conversion did."""
+"""The result of a conversion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Conversion"]
 
 @dataclass(frozen=True)
 class Conversion:
-    """What a conversion did.
+    """The result of a conversion: what was read, written, changed and compared.
 
     Args:
         source: Id of the format that was read.

@@ -100,7 +100,7 @@ def encode(
         codec: The codec, as `usual_codec` gives it.
         given: Its id as the user gave it; None if they did not.
         later: Whether the bytes of a table may be made when they are written, so that they never lie in memory whole.
-        base64: Whether bytes of a table that are no text may be written as text; not where an encoding would make text of them.
+        base64: Whether bytes of a table that are not UTF-8 may be written as base64; false where `--encoding` would make text of them.
 
     Raises:
         TareError: As `Codec.encode`.

@@ -46,7 +46,7 @@ def pieces(source: Source, codec: Codec) -> Iterator[tuple[bytes, int]]:
         codec: What is written: JSON or NDJSON.
 
     Raises:
-        NotCopied: It is no JSON, or no array, or has no values; only known when the last was yielded.
+        NotCopied: The source is invalid JSON, not an array, or empty; known only after the last piece.
         OSError: As the operating system says.
 
     >>> from tare.codec import Codec
@@ -72,7 +72,7 @@ def is_same(source: Source, result: Source) -> bool:
 
 
 def value_of(source: Source) -> Any:
-    """Returns the values of a file: a table if its objects are one, else a document; None if Python has no such numbers."""
+    """Returns the values of a file: a table if its objects are one, else a document; None if Python's types do not hold them."""
     found = line_tables.table_of(source)
     if found is not None:
         return found[0]

@@ -54,7 +54,7 @@ class NonFinite:
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """What was found: path, verdict, from, to, count and the row of the first, from 0."""
+        """The changes that were found: path, verdict, from, to, count and the row of the first, from 0."""
         return list(self._found.values())
 
     def _count(self, path: str, values: Any, row_of: Any) -> None:

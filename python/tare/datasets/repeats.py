@@ -17,7 +17,7 @@ from tare.errors import TareError
 __all__ = ["BINARY", "KEPT", "MOST_BYTES", "first_repeated", "is_a_table", "note", "told", "told_of"]
 
 KEPT = "only the last of its values is kept"
-"""What becomes of them where values are read."""
+"""The end of the note where values are read."""
 
 MOST_BYTES = 64 << 20
 """Texts beyond this are not looked through: it takes about as long as reading them twice."""

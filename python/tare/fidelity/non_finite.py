@@ -24,7 +24,7 @@ NOT_JSON = "text that is not JSON"
 JSON_FORMATS = ("json", "ndjson")
 """Formats of JSON text, by id."""
 WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-"""How libraries write such numbers that write them at all."""
+"""The words that some libraries write for such numbers."""
 _ROW = re.compile(r"\[(\d+)\]")
 _MOST = 1_000
 

@@ -13,24 +13,12 @@ import pytest
 
 import tare
 from tare._tare import decompress
-from tare.datasets import documents
 from tare.errors import EncodeError, TareError
 
 ROWS: list[dict[str, Any]] = [
     {"n": k, **({"late": [{"x": k / 2}]} if k % 7 == 0 else {}), "s": f"a, ]{k}"} for k in range(1000)
 ]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
-
-
-@pytest.fixture
-def no_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever makes documents of a text fails."""
-
-    def fail(*_: Any) -> None:
-        raise AssertionError("values became Python's")
-
-    monkeypatch.setattr(documents, "parse_lines", fail)
-    monkeypatch.setattr(documents, "parse_whole", fail)
 
 
 def both(folder: Path) -> list[tuple[Path, Path]]:

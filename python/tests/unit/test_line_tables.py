@@ -32,17 +32,6 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return place
 
 
-@pytest.fixture
-def no_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever makes documents of a text fails."""
-
-    def fail(*_: Any) -> None:
-        raise AssertionError("values became Python's")
-
-    monkeypatch.setattr(documents, "parse_lines", fail)
-    monkeypatch.setattr(documents, "parse_whole", fail)
-
-
 @pytest.mark.parametrize("to", ["parquet", "arrow"])
 @pytest.mark.usefixtures("no_values")
 def test_no_value_becomes_one_of_pythons(path: Path, to: str) -> None:
