@@ -24,6 +24,7 @@ from tare.measure.stages import END_S, END_SHARE
 from tare.measure.worker_client.languages import command_of
 from tare.measure.worker_client.load_check import changed_types, handed
 from tare.measure.worker_client.network import Reach
+from tare.measure.worker_client.samples import threads_of
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -562,9 +563,9 @@ class Session:
         """Move a loaded worker, with all its threads, to the CPU that is measured on; one of many threads stays free."""
         if worker not in self._pinned or self.timed_cpu is None:
             return
-        for thread in os.listdir(f"/proc/{worker.pid}/task") if os.path.isdir("/proc") else [str(worker.pid)]:
+        for thread in threads_of(worker.pid):
             with contextlib.suppress(OSError):  # a thread that has ended meanwhile
-                os.sched_setaffinity(int(thread), {self.timed_cpu})
+                os.sched_setaffinity(thread, {self.timed_cpu})
 
     def remote_worker(self) -> Worker:
         """Start a worker on the other host; its protocol goes through ssh."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +14,9 @@ import pytest
 from tare.errors import WorkerError
 from tare.measure.sampling.case_runner import Seat
 from tare.measure.sampling.rounds import run_rounds
+from tare.measure.session import Session
 from tare.measure.worker_client.clock_check import Told
+from tare.measure.worker_client.samples import threads_of
 
 
 def seat_of(error: WorkerError, *, dies: bool) -> Seat:
@@ -115,3 +120,13 @@ def test_holding_clocks_is_no_time_of_rounds() -> None:
 
     seats: Any = [Timed(), Timed()]
     assert run_rounds(session, seats, rounds=3, until_s=1e9) == (3, 6.0)
+
+
+def test_a_worker_that_has_ended_is_not_moved() -> None:
+    """Between its last reply and the first round a worker may be killed: its next request says so, and the run goes on."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    worker: Any = SimpleNamespace(pid=process.pid)
+    session: Any = SimpleNamespace(timed_cpu=0, _pinned=[worker])
+    assert threads_of(process.pid) == ([] if os.path.isdir("/proc/self") else [process.pid])
+    Session.settle(session, worker)

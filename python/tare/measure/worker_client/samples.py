@@ -10,7 +10,7 @@ from typing import Any
 from tare.errors import WorkerError
 from tare.measure.worker_client.sample_check import System, timed
 
-__all__ = ["OURS", "believable", "clock_fault", "cpu_ns_of", "queued_ns_of", "readings"]
+__all__ = ["OURS", "believable", "clock_fault", "cpu_ns_of", "queued_ns_of", "readings", "threads_of"]
 
 OURS = ("round", "position", "batch")
 """Columns of samples in a record that the parent fills."""
@@ -195,6 +195,20 @@ def queued_ns_of(pid: int) -> int | None:
     True
     """
     return _scheduled(pid, 1)
+
+
+def threads_of(pid: int) -> list[int]:
+    """Threads that a process has: none where it has ended, which the next request of it tells; itself where they are not told.
+
+    >>> os.getpid() in threads_of(os.getpid())
+    True
+    """
+    if not os.path.isdir("/proc/self"):
+        return [pid]
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return []
 
 
 def _scheduled(pid: int, field: int) -> int | None:
