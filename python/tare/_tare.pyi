@@ -570,7 +570,7 @@ def look_at_fields(
 
 def read_columns(
     text: bytes, delimiter: int, words: list[bytes], names: list[str]
-) -> tuple[NdjsonRows, list[bool], list[list[tuple[int, int]]]] | None:
+) -> tuple[NdjsonRows, list[tuple[bool, list[tuple[int, int]], tuple[int, int] | None]]] | None:
     """Reads a CSV whose first row names the columns, if there is no doubt what its fields are.
 
     Columns are null, int64, double, bool, date32, timestamps in seconds or nanoseconds, with or without UTC, or text, as all
@@ -583,8 +583,9 @@ def read_columns(
         names: The names of the columns.
 
     Returns:
-        The rows; which columns are text as numbers in them have leading zeros; and of each column which of the words stand
-        in how many fields, the first one first. None where a reader may take another view of any field.
+        The rows; and of each column whether it is text as numbers in it have leading zeros, which of the words stand in how
+        many fields, the first one first, and of whole numbers the least and the most. None where a reader may take
+        another view of any field.
     """
 
 def whole_rows(text: bytes, delimiter: int) -> tuple[int, bool] | None:
@@ -594,6 +595,23 @@ def whole_rows(text: bytes, delimiter: int) -> tuple[int, bool] | None:
 
     Args:
         text: The text, which begins at a row.
+        delimiter: The byte between fields.
+    """
+
+def row_end(text: bytes) -> int:
+    """Tells where the last whole row of a text ends, 0 if none does; quotes are counted, and their places not looked at.
+
+    It is what `whole_rows` gives where that is not None.
+
+    Args:
+        text: The text, which begins at a row.
+    """
+
+def lines_of_rows(text: bytes, delimiter: int) -> int | None:
+    """Counts the lines of a text, if each of them is a row; None if one is blank, or that cannot be said.
+
+    Args:
+        text: The text from its start to its end.
         delimiter: The byte between fields.
     """
 

@@ -49,7 +49,7 @@ impl Cell {
 /// The fields below the header, by column; None if the text is not plain.
 ///
 /// Plain is: two columns or more; as many fields in each row as in the first; lines that end in LF, or CRLF; quotes
-/// that enclose whole fields.
+/// that enclose whole fields, and stand nowhere else.
 pub(super) fn cells(text: &[u8], delimiter: u8) -> Option<Vec<Vec<Cell>>> {
     if text.len() >= MOST_BYTES {
         return None;
@@ -57,7 +57,7 @@ pub(super) fn cells(text: &[u8], delimiter: u8) -> Option<Vec<Vec<Cell>>> {
     let cut = Cut {
         text,
         delimiter,
-        ends: with([delimiter, b'\r', b'\n']),
+        ends: with([delimiter, b'\r', b'\n', b'"']),
     };
     let mut at = if text.starts_with(BOM) { BOM.len() } else { 0 };
     at = cut.past_blank_lines(at)?;
@@ -97,7 +97,7 @@ pub(super) fn cells(text: &[u8], delimiter: u8) -> Option<Vec<Vec<Cell>>> {
 struct Cut<'t> {
     text: &'t [u8],
     delimiter: u8,
-    /// Bytes that end a field.
+    /// Bytes that end a field, and the quote, which does not.
     ends: [bool; 256],
 }
 

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Float64Type, Int64Type, TimestampNanosecondType,
-    TimestampSecondType,
+    ArrowPrimitiveType, Date32Type, Float64Type, TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{ArrayRef, BooleanArray, NullArray, PrimitiveArray, StringArray};
-use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, NullArray, PrimitiveArray, StringArray};
+use arrow_buffer::{Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 
 use super::cells::{cells, Cell};
-use super::values::{Judge, Value, EXACT};
+use super::values::{whole, Judge, Value, EXACT};
 
 /// A column whose type was found in its fields.
 #[derive(Debug, Clone)]
@@ -22,6 +21,8 @@ pub struct Column {
     pub codes: bool,
     /// Which of the words stand for missing values, the first one first, and in how many fields.
     pub words: Vec<(usize, u64)>,
+    /// The least and the most of whole numbers.
+    pub ends: Option<(i64, i64)>,
 }
 
 /// Reads a text whose first row names the columns, if there is no doubt what its fields are.
@@ -53,9 +54,13 @@ const DOUBTFUL: u8 = 64;
 
 fn column(text: &[u8], cells: &[Cell], judge: &Judge, words: &[&[u8]]) -> Option<Column> {
     let mut found = Vec::new();
-    let mut values = Vec::with_capacity(cells.len());
-    let mut kinds = 0_u8;
-    for &cell in cells {
+    let whole = Whole::of(text, cells, words, &mut found);
+    if whole.numbers.len() == cells.len() && whole.valid.contains(&true) {
+        return Some(whole.column(found));
+    }
+    let mut values = whole.values(cells.len());
+    let mut kinds = if whole.valid.contains(&true) { INT } else { 0 };
+    for &cell in cells.get(values.len()..).unwrap_or_default() {
         let field = cell.of(text);
         if is_missing(cell, field, words, &mut found) {
             values.push(None);
@@ -76,10 +81,6 @@ fn column(text: &[u8], cells: &[Cell], judge: &Judge, words: &[&[u8]]) -> Option
     }
     let array: ArrayRef = match kinds {
         0 => Arc::new(NullArray::new(values.len())),
-        INT => primitive::<Int64Type>(&values, |value| match value {
-            Value::Int(value) => Some(value),
-            _ => None,
-        })?,
         _ if kinds & !(INT | DOUBLE) == 0 => primitive::<Float64Type>(&values, double)?,
         _ if kinds & CODE != 0 && kinds & !(INT | DOUBLE | CODE) == 0 => {
             return texts(text, cells, words, true);
@@ -102,7 +103,59 @@ fn column(text: &[u8], cells: &[Cell], judge: &Judge, words: &[&[u8]]) -> Option
         values: array,
         codes: false,
         words: found,
+        ends: None,
     })
+}
+
+/// The whole numbers and missing values that a column begins with: most columns of numbers are nothing else.
+struct Whole {
+    /// Those of missing values are 0.
+    numbers: Vec<i64>,
+    valid: Vec<bool>,
+}
+
+impl Whole {
+    fn of(text: &[u8], cells: &[Cell], words: &[&[u8]], found: &mut Vec<(usize, u64)>) -> Self {
+        let mut numbers = Vec::with_capacity(cells.len());
+        let mut valid = Vec::with_capacity(cells.len());
+        for &cell in cells {
+            let field = cell.of(text);
+            if let Some(number) = whole(field) {
+                numbers.push(number);
+                valid.push(true);
+            } else if is_missing(cell, field, words, found) {
+                numbers.push(0);
+                valid.push(false);
+            } else {
+                break;
+            }
+        }
+        Self { numbers, valid }
+    }
+
+    fn values(&self, capacity: usize) -> Vec<Option<Value>> {
+        let mut values = Vec::with_capacity(capacity);
+        let each = self.numbers.iter().zip(&self.valid);
+        values.extend(each.map(|(&number, &valid)| valid.then_some(Value::Int(number))));
+        values
+    }
+
+    fn column(self, words: Vec<(usize, u64)>) -> Column {
+        let each = self.numbers.iter().zip(&self.valid);
+        let ends = each
+            .filter(|(_, &valid)| valid)
+            .fold((i64::MAX, i64::MIN), |(least, most), (&number, _)| {
+                (least.min(number), most.max(number))
+            });
+        let missing = self.valid.contains(&false);
+        let valid = missing.then(|| NullBuffer::from(self.valid));
+        Column {
+            values: Arc::new(Int64Array::new(ScalarBuffer::from(self.numbers), valid)),
+            codes: false,
+            words,
+            ends: Some(ends),
+        }
+    }
 }
 
 /// Whether a field is missing; the word is counted.
@@ -224,6 +277,7 @@ fn texts(text: &[u8], cells: &[Cell], words: &[&[u8]], codes: bool) -> Option<Co
         values: Arc::new(array.ok()?),
         codes,
         words: found,
+        ends: None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr2, memchr2_iter, memchr3};
+use memchr::{memchr, memchr2, memchr2_iter, memchr3, memchr_iter, memrchr_iter};
 
 use super::{has, with, Style, BOM};
 
@@ -246,4 +246,48 @@ pub fn whole_rows(text: &[u8], delimiter: u8) -> Option<(usize, bool)> {
         }
     }
     Some((end, enclosed))
+}
+
+/// Where the last whole row of a text ends that begins at a row; 0 if none does.
+///
+/// Quotes are counted, and not looked at: it is what [`whole_rows`] says only where that says anything.
+#[must_use]
+pub fn row_end(text: &[u8]) -> usize {
+    let mut before = memchr_iter(b'"', text).count();
+    let mut end = text.len();
+    for line in memrchr_iter(b'\n', text) {
+        let behind = line.wrapping_add(1);
+        let between = text.get(behind..end).unwrap_or_default();
+        before = before.wrapping_sub(memchr_iter(b'"', between).count());
+        end = behind;
+        if before % 2 == 0 {
+            return end;
+        }
+    }
+    0
+}
+
+/// How many lines a text has, if each is a row, and none of them blank; None if that cannot be said.
+#[must_use]
+pub fn lines_of_rows(text: &[u8], delimiter: u8) -> Option<usize> {
+    let (end, enclosed) = whole_rows(text, delimiter)?;
+    let rest = text.get(end..).unwrap_or_default();
+    // An end of line in the last row is enclosed.
+    if enclosed || memchr(b'\n', rest).is_some() || memchr_iter(b'"', rest).count() % 2 != 0 {
+        return None;
+    }
+    let is_at = |at: usize, byte: u8| text.get(at) == Some(&byte);
+    let lone = |at: usize| !is_at(at.wrapping_add(1), b'\n');
+    if memchr_iter(b'\r', text).any(lone) {
+        return None;
+    }
+    let (mut lines, mut begin) = (0_usize, 0_usize);
+    for at in memchr_iter(b'\n', text) {
+        if at == begin || (at == begin.wrapping_add(1) && is_at(begin, b'\r')) {
+            return None;
+        }
+        lines = lines.wrapping_add(1);
+        begin = at.wrapping_add(1);
+    }
+    Some(lines.wrapping_add(usize::from(begin < text.len())))
 }

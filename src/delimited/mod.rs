@@ -37,7 +37,7 @@ mod fields;
 mod values;
 
 pub use column::{read_columns, Column};
-pub use fields::{look_at_fields, whole_rows, Fields};
+pub use fields::{lines_of_rows, look_at_fields, row_end, whole_rows, Fields};
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 

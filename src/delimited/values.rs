@@ -129,6 +129,33 @@ fn of_words(field: &[u8]) -> Value {
     }
 }
 
+/// The whole number that a field is, as [`Judge::value`] says; None for all other fields.
+#[inline]
+pub(super) fn whole(field: &[u8]) -> Option<i64> {
+    let (negative, digits) = match field {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, field),
+    };
+    match digits {
+        [b'0'] if !negative => return Some(0),
+        [b'1'..=b'9', ..] if digits.len() <= MOST_DIGITS => (),
+        _ => return None,
+    }
+    let mut value = 0_i64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
+    }
+    Some(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    })
+}
+
 /// The number that a field is; None if it is none.
 #[inline]
 fn number(field: &[u8]) -> Option<Value> {

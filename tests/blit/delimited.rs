@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int64Type, TimestampSecondType};
 use arrow_array::Array;
 use proptest::prelude::*;
-use tare::delimited::{look_at_fields, read_columns, whole_rows, Style};
+use tare::delimited::{lines_of_rows, look_at_fields, read_columns, row_end, whole_rows, Style};
 
 const WORDS: &[&[u8]] = &[b"NA", b"null"];
 
@@ -84,6 +84,7 @@ fn what_readers_may_take_another_way_is_left() {
     assert!(read_columns(b"v,w\n1\n", b',', WORDS).is_none());
     assert!(read_columns(b"v,w\n1,\"x\n", b',', WORDS).is_none());
     assert!(read_columns(b"v,w\n1,\xff\n", b',', WORDS).is_none());
+    assert!(read_columns(b"v,w\n1,5\" pipe\n", b',', WORDS).is_none());
 }
 
 #[test]
@@ -164,6 +165,52 @@ proptest! {
     }
 
     #[test]
+    fn rows_end_where_a_walk_says(text in "[,a\"\n]{0,24}") {
+        if let Some((end, _)) = rows_one_by_one(text.as_bytes()) {
+            prop_assert_eq!(end, row_end(text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn lines_are_rows_if_a_walk_says_so(text in "([,a]{1,3}|\"[,a]{0,2}\"|\"a|a\"|\r?\n|\r){0,9}") {
+        let ends: Vec<&str> = text.strip_suffix('\n').unwrap_or(&text).split('\n').collect();
+        let plain = text.is_empty() || ends.iter().all(|line| {
+            let bare = line.strip_suffix('\r').unwrap_or(line);
+            let last = !text.ends_with('\n') && std::ptr::eq(*line, *ends.last().unwrap());
+            let faulty = bare.is_empty() || bare.contains('\r') || (last && bare != *line);
+            !faulty && bare.matches('"').count() % 2 == 0
+        });
+        let rows = rows_one_by_one(text.as_bytes());
+        let expected = (plain && rows.is_some_and(|(_, within)| !within))
+            .then(|| text.lines().count());
+        prop_assert_eq!(expected, lines_of_rows(text.as_bytes(), b','));
+    }
+
+    #[test]
+    fn whole_numbers_are_what_they_are_among_others(numbers in proptest::collection::vec(proptest::option::of(any::<i64>()), 1..20)) {
+        let kept: Vec<Option<i64>> = numbers.iter().map(|number| number.map(|number| number % 1_000_000)).collect();
+        let row = |number: &Option<i64>| number.map_or(String::new(), |number| number.to_string());
+        let rows: Vec<String> = kept.iter().map(|number| row(number) + ",x\n").collect();
+        let text = rows.concat();
+        let alone = read_columns(format!("v,w\n{text}").as_bytes(), b',', WORDS).unwrap();
+        let beside = read_columns(format!("v,w\n{text}0.5,x\n").as_bytes(), b',', WORDS).unwrap();
+        let doubles = beside[0].values.as_primitive::<Float64Type>();
+        if kept.iter().all(Option::is_none) {
+            prop_assert_eq!("Null", alone[0].values.data_type().to_string());
+            prop_assert_eq!(None, alone[0].ends);
+        } else {
+            let whole: Vec<Option<i64>> = alone[0].values.as_primitive::<Int64Type>().iter().collect();
+            prop_assert_eq!(&kept, &whole);
+            let found = kept.iter().flatten();
+            let ends = (*found.clone().min().unwrap(), *found.max().unwrap());
+            prop_assert_eq!(Some(ends), alone[0].ends);
+        }
+        for (at, number) in kept.iter().enumerate() {
+            prop_assert_eq!(number.map(|number| number as f64), (!doubles.is_null(at)).then(|| doubles.value(at)));
+        }
+    }
+
+    #[test]
     fn both_looks_agree(text in "(((0?[0-9]{1,2}|NA|null|x|\"0?1\"|\"NA\"|),){2}(1|02|NA)\r?\n){1,6}") {
         let text = format!("a,b,c\n{text}");
         let looked = look_at_fields(text.as_bytes(), Style::new(b','), WORDS);
@@ -180,6 +227,8 @@ proptest! {
             style.escapes = true;
             let _ = look_at_fields(text, style, WORDS);
             let _ = whole_rows(text, b',');
+            let _ = row_end(text);
+            let _ = lines_of_rows(text, b',');
             let _ = read_columns(text, b',', WORDS);
         }
     }

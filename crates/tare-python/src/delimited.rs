@@ -36,8 +36,8 @@ pub fn look_at_fields(
         .collect()
 }
 
-/// The rows; which columns are codes; and of each column which words stand in how many fields.
-type Read = (NdjsonRows, Vec<bool>, Vec<Vec<(usize, u64)>>);
+/// Of each column: whether it is codes, which words stand in how many fields, and the ends of whole numbers.
+type ToldOfColumn = (bool, Vec<(usize, u64)>, Option<(i64, i64)>);
 
 #[pyfunction]
 #[allow(
@@ -50,26 +50,35 @@ pub fn read_columns(
     delimiter: u8,
     words: Vec<Vec<u8>>,
     names: Vec<String>,
-) -> Option<Read> {
+) -> Option<(NdjsonRows, Vec<ToldOfColumn>)> {
     let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
     let columns = py.detach(|| delimited::read_columns(text, delimiter, &words))?;
     if columns.len() != names.len() {
         return None;
     }
     let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
-    let (mut codes, mut found) = (Vec::new(), Vec::new());
+    let mut told = Vec::new();
     for (column, name) in columns.into_iter().zip(names) {
         fields.push(Field::new(name, column.values.data_type().clone(), true));
         arrays.push(column.values);
-        codes.push(column.codes);
-        found.push(column.words);
+        told.push((column.codes, column.words, column.ends));
     }
     let rows = StructArray::try_new(Fields::from(fields), arrays, None).ok()?;
     let field = Field::new("", rows.data_type().clone(), false);
-    Some((NdjsonRows(field, Arc::new(rows)), codes, found))
+    Some((NdjsonRows(field, Arc::new(rows)), told))
 }
 
 #[pyfunction]
 pub fn whole_rows(py: Python<'_>, text: &[u8], delimiter: u8) -> Option<(usize, bool)> {
     py.detach(|| delimited::whole_rows(text, delimiter))
+}
+
+#[pyfunction]
+pub fn row_end(py: Python<'_>, text: &[u8]) -> usize {
+    py.detach(|| delimited::row_end(text))
+}
+
+#[pyfunction]
+pub fn lines_of_rows(py: Python<'_>, text: &[u8], delimiter: u8) -> Option<usize> {
+    py.detach(|| delimited::lines_of_rows(text, delimiter))
 }

@@ -34,7 +34,7 @@ mod _tare {
     #[pymodule_export]
     use super::compress::{choose, compress, compressors, decompress, effort, parse, sniff};
     #[pymodule_export]
-    use super::delimited::{look_at_fields, read_columns, whole_rows};
+    use super::delimited::{lines_of_rows, look_at_fields, read_columns, row_end, whole_rows};
     #[pymodule_export]
     use super::lan::PacketRelay;
     #[pymodule_export]

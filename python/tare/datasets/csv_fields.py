@@ -31,11 +31,13 @@ class Fields:
         zeros: Columns with a zero that has a minus.
         words: The word that most often stands for a missing value, of each column that has one; a name that occurs
             twice is passed over.
+        ends: The least and the most of columns of whole numbers, where they were found by the way.
     """
 
     codes: frozenset[str] = frozenset()
     zeros: frozenset[str] = frozenset()
     words: dict[str, str] = field(default_factory=dict)
+    ends: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def fields_of(data: bytes, style: Dialect, names: Sequence[str]) -> Fields:
@@ -49,7 +51,7 @@ def fields_of(data: bytes, style: Dialect, names: Sequence[str]) -> Fields:
     >>> from tare.datasets.csv_dialect import dialect
     >>> data = b"zip,n\n01067,NA\n80331,-0\n"
     >>> fields_of(data, dialect(data), ["zip", "n"])
-    Fields(codes=frozenset({'zip'}), zeros=frozenset({'n'}), words={'n': 'NA'})
+    Fields(codes=frozenset({'zip'}), zeros=frozenset({'n'}), words={'n': 'NA'}, ends={})
     """
     found = _tare.look_at_fields(
         data, ord(style.delimiter), _BYTES, quotes=not style.literal, escapes=style.escaped
@@ -84,10 +86,12 @@ def plain_columns(data: bytes, style: Dialect, names: list[str]) -> tuple[pa.Tab
     found = _tare.read_columns(data, ord(style.delimiter), _BYTES, names)
     if found is None:
         return None
-    rows, codes, words = found
+    rows, told = found
     batch: pa.RecordBatch = pa.record_batch(rows)
-    kept = frozenset(name for name, are in zip(names, codes, strict=True) if are)
-    return pa.Table.from_batches([batch]), Fields(kept, frozenset(), _most_frequent(names, words))
+    kept = frozenset(name for name, (are, _, _) in zip(names, told, strict=True) if are)
+    ends = {name: ends for name, (_, _, ends) in zip(names, told, strict=True) if ends is not None}
+    words = _most_frequent(names, [words for _, words, _ in told])
+    return pa.Table.from_batches([batch]), Fields(kept, frozenset(), words, ends)
 
 
 def _most_frequent(names: Sequence[str], words: Sequence[list[tuple[int, int]]]) -> dict[str, str]:

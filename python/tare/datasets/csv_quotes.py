@@ -186,9 +186,14 @@ def rows_are_lines(data: bytes, delimiter: str) -> bool:
 
     >>> rows_are_lines(b'a,b\n"x, y",1\n', ","), rows_are_lines(b'a,b\n"x\ny",1\n', ","), rows_are_lines(b'a\n5" pipe\n', ",")
     (True, False, False)
+    >>> rows_are_lines(b'a,b\n1,"x\ny"', ",")
+    False
     """
     found = _tare.whole_rows(data, ord(delimiter))
-    return found is not None and not found[1] and data.count(b'"', found[0]) % 2 == 0
+    if found is None:
+        return False
+    end, encloses = found
+    return not encloses and data.find(b"\n", end) < 0 and data.count(b'"', end) % 2 == 0
 
 
 def rows_within_quotes(data: bytes, delimiter: str, between: int) -> tuple[int, int] | None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tare._tare import row_end
 from tare.datasets import csv_quotes, csvs, encodings, recognise
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.csv_quotes import Undecided, delimiters_of_row, rows_within_quotes, whole_rows
@@ -129,18 +131,20 @@ class Blocks:
 
     def _rows(self) -> Iterator[bytes]:
         size = min(max(_LEAST_BLOCK_BYTES, self.source.size // 64), _MOST_BLOCK_BYTES)
-        rest, taken, limited = b"", 0, False
+        rest, taken, limited, begun = b"", 0, False, False
         for step in self.source.steps(size):
             data = rest + step
             taken += len(step)
             if self.limit is not None and taken > self.limit:
                 data = data[: len(data) - taken + self.limit]
                 taken, limited = self.limit, True
-            end = whole_rows(data, self.style.delimiter)
+            # The first block tells the dialect, of the others `guess` looks at the quotes, on all threads.
+            end = row_end(data) if begun else whole_rows(data, self.style.delimiter)
             if not end and len(data) > _LONGEST_ROW_BLOCKS * size:
                 raise Undecided
             if end:
                 yield data[:end]
+                begun = True
             rest = data[end:]
             if limited:
                 break
@@ -223,7 +227,11 @@ def guess(
         for name, column in zip(table.column_names, table.columns, strict=True):
             one = seen.setdefault(name, _Column())
             one.add(
-                column, kept=name in part.guessed.kept, codes=name in fields.codes, signs=name in fields.zeros
+                column.type,
+                part.ends.get(name),
+                kept=name in part.guessed.kept,
+                codes=name in fields.codes,
+                signs=name in fields.zeros,
             )
         found.words = {**fields.words, **found.words}
         found.zeros |= fields.zeros
@@ -247,32 +255,42 @@ class _Part:
     Args:
         guessed: Its rows.
         names: Names of all columns.
+        ends: The least and the most of its columns of whole numbers.
         lines: How many ends of lines it has.
         rows_in_value: Of the first quoted value whose lines look like rows: the line of the block it begins in, and how many ends of lines it holds.
     """
 
     guessed: csvs.Guessed
     names: list[str]
+    ends: dict[str, tuple[int, int]]
     lines: int
     rows_in_value: tuple[int, int] | None
 
 
 def _part(blocks: Blocks, found: Guess, number: int, text: bytes, *, columns: list[str] | None) -> _Part:
     """Reads a block."""
+    import pyarrow as pa
+
     style = _style(blocks, text)
     names = found.names or csvs.names_of(text, style)
-    guessed = csvs.guessed(blocks.source, text, style, columns=columns, names=names)
+    whole = partial(whole_rows, delimiter=style.delimiter)
+    guessed = csvs.guessed(blocks.source, text, style, columns=columns, names=names, whole=whole)
     if len(set(guessed.table.column_names)) < guessed.table.num_columns:
         raise Undecided
+    numbers = {
+        name: guessed.fields.ends.get(name) or _ends(column)
+        for name, column in zip(guessed.table.column_names, guessed.table.columns, strict=True)
+        if pa.types.is_int64(column.type)
+    }
     ends = text.count(b"\n")
     repeated = text[: first_row(text)].count(b"\n") if number else 0  # lines of the header
     value = None
     if ends > guessed.table.num_rows + 1 and found.rows_in_value is None:
         value = _rows_in_value(text, style)
     if value is None:
-        return _Part(guessed, names, ends - repeated, None)
+        return _Part(guessed, names, numbers, ends - repeated, None)
     line = 1 + text.count(b"\n", 0, value[0]) - repeated
-    return _Part(guessed, names, ends - repeated, (line, text.count(b"\n", *value)))
+    return _Part(guessed, names, numbers, ends - repeated, (line, text.count(b"\n", *value)))
 
 
 def _rows_in_value(text: bytes, style: Dialect) -> tuple[int, int] | None:
@@ -351,7 +369,7 @@ class _Column:
         self.negative = False  # holds integers below zero
         self.signs = False  # holds zeros with a sign
 
-    def add(self, column: Any, *, kept: bool, codes: bool, signs: bool) -> None:
+    def add(self, type: Any, ends: tuple[int, int] | None, *, kept: bool, codes: bool, signs: bool) -> None:
         """Take a block's column: whether it was kept as text or unsigned, has codes, and zeros with a sign, which no uint64 is."""
         import pyarrow as pa
 
@@ -359,14 +377,13 @@ class _Column:
             self.codes = True
         elif kept:
             self.digits = True
-        elif pa.types.is_string(column.type):
+        elif pa.types.is_string(type):
             self.text = True
-        elif pa.types.is_int64(column.type) and not (self.beyond and self.negative):
-            least, most = _ends(column)
-            self.beyond |= max(-least, most) > _MAX_EXACT
-            self.negative |= least < 0
+        elif ends is not None:
+            self.beyond |= max(-ends[0], ends[1]) > _MAX_EXACT
+            self.negative |= ends[0] < 0
             self.signs |= signs
-        self.types.add(column.type)
+        self.types.add(type)
 
     def type(self) -> tuple[Any, bool]:
         """The type of all rows, and whether they can be of no other."""
@@ -390,8 +407,8 @@ class _Column:
 
 
 def _ends(column: Any) -> tuple[int, int]:
-    """The least and the most of a column of integers, and zero."""
+    """The least and the most of a column of whole numbers, 0 where it has none."""
     import pyarrow.compute as pc
 
     ends: Any = pc.min_max(column).as_py()
-    return min(ends["min"] or 0, 0), max(ends["max"] or 0, 0)
+    return ends["min"] or 0, ends["max"] or 0

@@ -347,17 +347,18 @@ CSV = {
     "quotes": b'a,b\n"x ""y""",1\n"1\n2",2\n', "one column": b"a\n1\n\n3\n", "blank lines": b"a,b\n\n1,2\n\n3,4\n", "semicolons": b"a;b\n1,5;x\n2,25;y\n",
     "bom": b"\xef\xbb\xbfa,b\n1,2\n", "crlf": b"a,b\r\n1,2\r\n3,\r\n", "missing": b'a,b\nNA,"NA"\n,""\nnull,x\n', "zeros": b"a,b\n001,1e3\n010,-1.50\n",
     "no end": b"a,b\n1,2", "times": b"t,z,d,h\n2024-01-05 10:00:00,2024-01-05T10:00:00+02:00,2024-01-05,10:00:00\n,,,\n", "truths": b"a,b\ntrue,TRUE\nFalse,false\n",
-    "words": b"a,b\nnan,inf\n1.5,-inf\n", "twice": b"a,a\n1,2\n", "comment": b"# by hand\na,b\n1,2\n", "backslash": b'a,b\n"x\\"y",1\n', "no rows": b"a,b\n",
+    "words": b"a,b\nnan,inf\n1.5,-inf\n", "twice": b"a,a\n1,2\n", "comment": b"# by hand\na,b\n1,2\n", "backslash": b'a,b\n"x\\"y",1\n', "no rows": b"a,b\n", "lines in the last": b'a,b\n1,2\n3,"x\ny"',
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", CSV.values(), ids=CSV)
-@pytest.mark.parametrize("large", [False, True])
-def test_texts_of_many_kinds_are_read_alike(tmp_path, monkeypatch, text, large):
-    """Also by polars, which is asked for larger ones."""
-    if large:
+@pytest.mark.parametrize("step", [0, 5, 1 << 20])
+def test_texts_of_many_kinds_are_read_alike(tmp_path, monkeypatch, text, step):
+    """Larger ones by steps; also by polars, which is asked for those whose rows are not lines."""
+    if step:
         need_module("polars")
         monkeypatch.setattr("tare.converting.second_reading.delimited._PLAIN_BYTES", 1)
+        monkeypatch.setattr("tare.converting.second_reading.delimited._STEP_BYTES", step)
     path = tmp_path / "a.csv"
     path.write_bytes(text)
     done = tare.convert(path, tmp_path / "a.arrow", verify=True)

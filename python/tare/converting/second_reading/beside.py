@@ -1,4 +1,4 @@
-"""A second reading in a thread of its own, while what was read is written: libraries that read tables let others run."""
+"""A second reading in a thread of its own, while what was read is written: the libraries that read or write let others run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["Beside"]
 
 _T = TypeVar("_T")
-# By format, what reads it a second time; others are read by Python's own code, which lets nobody else run.
-_READERS = {"parquet": ("duckdb", "polars"), "arrow": ("polars",), "avro": ("polars",)}
+# By format, what is loaded to read it a second time. Of CSV that is mostly Python's own code, beside which tables are
+# written; documents are written by such code as well.
+_READERS = {"parquet": ("duckdb", "polars"), "arrow": ("polars",), "avro": ("polars",), "csv": ()}
+# Smaller texts are soon read; a change of the file is none once both readings have ended.
+_LEAST_TEXT_BYTES = 16 << 20
 
 
 class Beside(Generic[_T]):
@@ -42,8 +45,9 @@ class Beside(Generic[_T]):
 
     @staticmethod
     def pays(source: Source) -> bool:
-        """Returns whether the library that reads a source a second time lets others run meanwhile."""
-        return source.format in _READERS and source.reader is None and not source.cut
+        """Returns whether a source is read a second time while others run."""
+        small = source.format == "csv" and source.size < _LEAST_TEXT_BYTES
+        return source.format in _READERS and source.reader is None and not source.cut and not small
 
     def begin(self, read: Callable[[], _T]) -> None:
         """Begins the reading.

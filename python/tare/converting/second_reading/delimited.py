@@ -8,8 +8,10 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO, TextIOWrapper
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tare._tare import lines_of_rows, row_end
 from tare.bare_arrays import python_values
 from tare.converting.second_reading.outcome import (
     Difference,
@@ -20,23 +22,24 @@ from tare.converting.second_reading.outcome import (
     sampled,
 )
 from tare.converting.second_reading.time_units import in_unit_of
-from tare.datasets import csv_quotes, csvs, encodings, recognise
+from tare.datasets import csvs, encodings, recognise
+from tare.datasets.csv_dialect import dialect
 from tare.datasets.source import printable
 from tare.fidelity.comparison import show
-from tare.formats import csv_rows
 from tare.formats.csv_rows import BOM
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tare.datasets.csv_dialect import Dialect
+    from tare.datasets.source import Source
 
 __all__ = ["read_csv"]
 
 OWN = "Python's csv"
 # Texts up to here are read by the standard library, and of longer ones as much, where there is nothing quicker.
 _PLAIN_BYTES = 1 << 20
-_STEP_BYTES = 1 << 18
+_NEAR_BYTES, _STEP_BYTES, _LONGEST_ROW_BYTES = 1 << 14, 1 << 20, 64 << 20
 _TRUE, _FALSE = frozenset({"1", "true", "True", "TRUE"}), frozenset({"0", "false", "False", "FALSE"})
 _Blocks = list[tuple[int, int]]
 # The fields of some blocks of rows, by column, and the number of all rows; None if it is not known.
@@ -50,19 +53,21 @@ def read_csv(request: Request) -> SecondReading:
     """
     table: pa.Table = request.value
     source = replace(request.source, notes=[])
-    data = source.read()[0]
-    if request.encoding is not None or recognise.encoding_of(data[:4]) not in (None, "utf-8-sig"):
-        data = encodings.to_utf8(source, data, request.encoding)
-    data = data.removeprefix(BOM)
-    style = csvs.settled(source, data)
     if not table.num_columns:
         return SecondReading(why="it has no columns")
     blocks = sampled(table.num_rows, table.num_columns)
-    if len(data) > _PLAIN_BYTES and (lines := _lines(data, style)) is not None:
-        try:
-            return _judged(OWN, request, style, blocks, _by_lines(data, style, blocks, lines))
-        except csv.Error:
-            return SecondReading(why=f"{OWN} does not read it")
+    plain = request.encoding is None and recognise.encoding_of(source.head[:4]) in (None, "utf-8-sig")
+    try:
+        large = source.size > _PLAIN_BYTES or bool(source.compressors)
+        if plain and large and (lines := _by_lines(source, blocks)) is not None:
+            return _judged(OWN, request, lines[0], blocks, lines[1])
+    except csv.Error:
+        return SecondReading(why=f"{OWN} does not read it")
+    data = source.read()[0]
+    if not plain:
+        data = encodings.to_utf8(source, data, request.encoding)
+    data = data.removeprefix(BOM)
+    style = csvs.settled(source, data)
     names, _ = may_load(request, "polars")
     names = [] if style.escaped else names  # polars knows no escapes
     if len(data) > _PLAIN_BYTES and names:
@@ -102,42 +107,52 @@ def _by_polars(data: bytes, style: Dialect, blocks: _Blocks) -> _Texts:
     return [column.to_list() for column in whole.get_columns()], int(lazy.select(pl.len()).collect().item())
 
 
-def _lines(data: bytes, style: Dialect) -> tuple[int, int] | None:
-    """Where the lines below the header begin, and how many there are; None if not each of them is a row."""
-    header = len(csv_rows.header_of(data, (style.delimiter,)))
-    if style.one or style.escaped or (style.quoted and not csv_quotes.rows_are_lines(data, style.delimiter)):
-        return None
-    returns = b"\r" in data and (b"\n\r\n" in data or data.count(b"\r") != data.count(b"\r\n"))
-    if returns or b"\n\n" in data:
-        return None
-    return header, data.count(b"\n", header) + (header < len(data) and not data.endswith(b"\n"))
+def _by_lines(source: Source, blocks: _Blocks) -> tuple[Dialect, _Texts] | None:
+    """How fields stand in a text whose lines are its rows, and those of some of them; None of another text.
 
-
-def _by_lines(data: bytes, style: Dialect, blocks: _Blocks, lines: tuple[int, int]) -> _Texts:
-    """The fields of some rows, each of which is a line; the others are passed over."""
-    start, total = lines
-    parts = [data[:start]]
-    at, before = start, 0
-    rows = 0
-    for first, end in blocks:
-        at = _past_lines(data, at, first - before)
-        last = _past_lines(data, at, end - first)
-        parts.append(data[at:last])
-        at, before = last, end
-        rows += end - first
+    It goes through the text once, and holds a step of it and those rows.
+    """
+    style = dialect(source.head.removeprefix(BOM), source.delimiter)
+    if style.one:
+        return None
+    parts: list[bytes] = []
+    rest, row = b"", -1  # the header's
+    for step in chain(source.steps(_STEP_BYTES), [b""]):
+        text = rest + step
+        end = row_end(text) if step else len(text)
+        rest = text[end:]
+        if len(rest) > _LONGEST_ROW_BYTES:
+            return None
+        if not end:
+            continue
+        piece = text[:end]
+        if row < 0:
+            piece = piece.removeprefix(BOM)
+        lines = lines_of_rows(piece, ord(style.delimiter))
+        if lines is None:
+            return None
+        at, before = 0, row
+        for first, last in [(-1, 0), *blocks]:
+            first, last = max(first, row), min(last, row + lines)  # noqa: PLW2901
+            if first < last:
+                at = _past_lines(piece, at, first - before)
+                begin, at = at, _past_lines(piece, at, last - first)
+                before = last
+                parts.append(piece[begin:at])
+        row += lines
+    rows = sum(last - first for first, last in blocks)
     columns, read = _by_python(b"".join(parts), style, [(0, rows)], whole=True)
-    if read != min(rows, total):
+    if read != min(rows, row):
         raise csv.Error("rows of several lines")
-    return columns, total
+    return style, (columns, row)
 
 
 def _past_lines(data: bytes, at: int, count: int) -> int:
     """Returns where so many lines end behind a place."""
-    while count:
-        ends = data.count(b"\n", at, at + _STEP_BYTES)
-        if ends >= count or at + _STEP_BYTES >= len(data):
-            break
-        at, count = at + _STEP_BYTES, count - ends
+    while (
+        count and (ends := data.count(b"\n", at, at + _NEAR_BYTES)) < count and at + _NEAR_BYTES < len(data)
+    ):
+        at, count = at + _NEAR_BYTES, count - ends
     for _ in range(count):
         at = data.find(b"\n", at) + 1 or len(data)
     return at
