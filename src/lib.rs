@@ -8,7 +8,8 @@
 //! smaller than `MessagePack` or BSON, every number and string exact.
 //! [`store`] keeps objects under keys by the hash of their content, in memory, folders and on servers.
 //! [`ndjson`] reads lines of JSON as Arrow columns whose types are known, and rounds nothing; [`row_text`] writes
-//! rows of Arrow arrays as JSON and CSV; [`delimited`] tells what stands in the fields of a CSV.
+//! rows of Arrow arrays as JSON and CSV; [`delimited`] tells what stands in the fields of a CSV; [`avro`] reads plain
+//! records of Avro as Arrow columns.
 //! [`message`] sends whole values over any stream of bytes; [`Error`] is what every fallible function of the crate returns.
 //!
 //! # Example
@@ -37,6 +38,7 @@
 //! `store-object`, `store-redis` and `store-postgres` add drivers of [`store`]. No feature changes the
 //! bytes written.
 
+pub mod avro;
 pub mod blit;
 pub mod compress;
 pub mod delimited;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("compress", &[]),
+    ("avro", &[]),
     ("delimited", &[]),
     ("message", &[]),
     ("blit", &["compress"]),

@@ -598,6 +598,17 @@ def whole_rows(text: bytes, delimiter: int) -> tuple[int, bool] | None:
         delimiter: The byte between fields.
     """
 
+def read_avro_blocks(
+    blocks: list[tuple[bytes, int]], fields: list[tuple[str, str, bool | None]]
+) -> NdjsonRows | None:
+    """Reads blocks of Avro whose records have plain fields; None if the blocks hold anything else than these.
+
+    Args:
+        blocks: Each block's bytes without compression, and how many records they are.
+        fields: The name of each field, its type (``boolean``, ``int``, ``long``, ``float``, ``double``, ``string``,
+            ``bytes``), and whether null is the first branch of its union, None where it is no union with null.
+    """
+
 def row_end(text: bytes) -> int:
     """Tells where the last whole row of a text ends, 0 if none does; quotes are counted, and their places not looked at.
 

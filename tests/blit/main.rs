@@ -22,6 +22,7 @@
 )]
 
 mod aligned;
+mod avro;
 mod bytes;
 mod collection;
 mod collection_faults;

@@ -5,6 +5,7 @@
     reason = "the public face is _tare.pyi, where the docstrings are"
 )]
 
+mod avro;
 mod blit;
 mod buffers;
 mod compress;
@@ -31,6 +32,8 @@ use pyo3::prelude::*;
 mod _tare {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::avro::read_avro_blocks;
     #[pymodule_export]
     use super::compress::{choose, compress, compressors, decompress, effort, parse, sniff};
     #[pymodule_export]

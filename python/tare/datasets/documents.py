@@ -38,6 +38,7 @@ from tare.errors import (
 )
 from tare.formats import yaml_tags
 from tare.formats.avro_bounds import bounded_rows
+from tare.datasets.avro_plain import plain_table
 
 __all__ = ["FIRST", "MAX_DEPTH", "SPREAD", "load", "parse_json", "parse_lines", "parse_whole"]
 
@@ -444,6 +445,10 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         with collector.paused():
             if source.format == "cbor" and source.reader is None:
                 value = on_end.cbor(source, data, codec.decode)
+            elif (
+                source.format == "avro" and source.reader is None and (table := plain_table(data)) is not None
+            ):
+                value = table
             else:
                 value = codec.decode(data, trust=allow_pickle)
     except DecodeError as error:

@@ -15,7 +15,7 @@ from tare.scalar_text import as_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["rows_of", "schema_of", "table_of"]
+__all__ = ["arrow_type", "rows_of", "schema_of", "table_of"]
 
 _Make = Callable[[Any], Any]
 _PRECISION = 38  # digits of a decimal that other readers take
@@ -57,7 +57,7 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
     for field in fields:
         name = field["name"]
         cells = [row[name] for row in rows]
-        kind = _arrow_type(field["type"], named, ())
+        kind = arrow_type(field["type"], named, ())
         if kind is not None:
             arrays.append(pa.array(cells, kind))
         elif _holds_map(field["type"], named, ()):  # which would be taken for records
@@ -71,7 +71,7 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=[field["name"] for field in fields])
 
 
-def _arrow_type(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> Any:
+def arrow_type(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> Any:
     """Returns Arrow's type for Avro's; None if there is none: unions of several, types within themselves."""
     import pyarrow as pa
 
@@ -79,11 +79,11 @@ def _arrow_type(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> 
         return _union_type(schema, named, within)
     if isinstance(schema, str):
         if schema in named:
-            return None if schema in within else _arrow_type(named[schema], named, (*within, schema))
+            return None if schema in within else arrow_type(named[schema], named, (*within, schema))
         return getattr(pa, _PLAIN[schema])() if schema in _PLAIN else None
     kind = schema["type"]
     if not isinstance(kind, str):
-        return _arrow_type(kind, named, within)
+        return arrow_type(kind, named, within)
     logical = _logical_type(schema)
     if logical is not None:
         return logical
@@ -91,19 +91,19 @@ def _arrow_type(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> 
     if kind == "fixed":
         return pa.binary(schema["size"])
     if kind == "array":
-        items = _arrow_type(schema["items"], named, within)
+        items = arrow_type(schema["items"], named, within)
         return None if items is None else pa.list_(items)
     if kind == "map":
-        values = _arrow_type(schema["values"], named, within)
+        values = arrow_type(schema["values"], named, within)
         return None if values is None else pa.map_(pa.string(), values)
     if kind in ("record", "error"):
-        types = [_arrow_type(field["type"], named, within) for field in schema["fields"]]
+        types = [arrow_type(field["type"], named, within) for field in schema["fields"]]
         return (
             None
             if None in types
             else pa.struct(list(zip((f["name"] for f in schema["fields"]), types, strict=True)))
         )
-    return _arrow_type(kind, named, within)
+    return arrow_type(kind, named, within)
 
 
 def _union_type(branches: list[Any], named: dict[str, Any], within: tuple[str, ...]) -> Any:
@@ -114,10 +114,10 @@ def _union_type(branches: list[Any], named: dict[str, Any], within: tuple[str, .
     if not there:
         return pa.null()
     if len(there) == 1:
-        return _arrow_type(there[0], named, within)
+        return arrow_type(there[0], named, within)
     if all(isinstance(branch, str) and branch in _NUMBERS for branch in there):
         widest = max(there, key=_NUMBERS.index)
-        return _arrow_type("double" if widest == "float" else widest, named, within)
+        return arrow_type("double" if widest == "float" else widest, named, within)
     return None
 
 

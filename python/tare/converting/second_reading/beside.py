@@ -19,7 +19,7 @@ __all__ = ["Beside"]
 _T = TypeVar("_T")
 # By format, what is loaded to read it a second time. Of CSV that is mostly Python's own code, beside which tables are
 # written; documents are written by such code as well.
-_READERS = {"parquet": ("duckdb", "polars"), "arrow": ("polars",), "avro": ("polars",), "csv": ()}
+_READERS = {"parquet": ("duckdb", "polars"), "arrow": ("polars",), "avro": (), "csv": ()}
 # Smaller texts are soon read; a change of the file is none once both readings have ended.
 _LEAST_TEXT_BYTES = 16 << 20
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import BytesIO
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from tare.bare_arrays import python_values
 from tare.converting.second_reading.agreement import first_difference
 from tare.converting.second_reading.outcome import (
     Difference,
@@ -18,6 +20,7 @@ from tare.converting.second_reading.outcome import (
 from tare.converting.second_reading.time_units import in_unit_of, is_finer
 from tare.datasets.source import printable
 from tare.fidelity.comparison import show
+from tare.datasets.avro_plain import has_plain_fields
 from tare.frames import with_columns
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ __all__ = ["read_arrow", "read_avro", "read_parquet"]
 _MOST_COLUMNS_OF_DUCKDB = 1000
 # What polars makes of moments of 96 bits that nanoseconds of 64 bits do not reach.
 _ENDS_OF_NANOSECONDS = ("2262-04-11 23:47:16.854775807", "1677-09-21 00:12:43.145224192")
+# Records of a block of Avro, which are read one after another, up to which all that are to be compared are.
+_LARGE_BLOCK = 50_000
 _Blocks = list[tuple[int, int]]
 # A library's rows in some blocks, as a table, and how many rows it counts in all.
 _Reader = Callable[[Request, "list[str] | None", _Blocks], "tuple[pa.Table, int]"]
@@ -48,12 +53,21 @@ def read_arrow(request: Request) -> SecondReading:
 
 
 def read_avro(request: Request) -> SecondReading:
-    """Reads an Avro file by polars; else the table is compared with fastavro's own records, which its maker made it of."""
+    """Reads some blocks of an Avro file by fastavro, if its fields are plain; which made the table else, and polars reads it.
+
+    Where polars does not, the table is compared with the records that its maker made it of.
+    """
+    import fastavro
+
+    with request.source.open() as file:
+        schema = fastavro.reader(file).writer_schema
+    if has_plain_fields(schema):
+        return _avro_records(request, "fastavro", "")
     names, why = may_load(request, "polars")
-    if names and _has_maps(request):
+    if names and "'type': 'map'" in repr(schema):  # of which polars panics
         names, why = [], "polars does not read its maps"
     found = _by(request, dict.fromkeys(names, _avro_by_polars), why)
-    return found if found.reader else _avro_records(request, found.why)
+    return found if found.reader else _avro_records(request, "", found.why)
 
 
 def _by(request: Request, readers: dict[str, _Reader], why: str) -> SecondReading:
@@ -249,40 +263,42 @@ def _in_one_pass(lazy: Any, names: list[str] | None, blocks: _Blocks) -> tuple[p
 _PARQUET: dict[str, _Reader] = {"duckdb": _parquet_by_duckdb, "polars": _parquet_by_polars}
 
 
-def _has_maps(request: Request) -> bool:
-    """Returns whether the schema of an Avro file has maps, of which polars panics."""
-    import fastavro
-
-    with request.source.open() as file:
-        return "'type': 'map'" in repr(fastavro.reader(file).writer_schema)
-
-
-def _avro_records(request: Request, why: str) -> SecondReading:
-    """Compares the table with the records that it was made of, block by block of the file."""
+def _avro_records(request: Request, name: str, why: str) -> SecondReading:
+    """Compares the table with records, block by block of the file; of a large block with its first ones."""
     import fastavro
 
     table: pa.Table = request.value
     blocks = sampled(table.num_rows, table.num_columns)
     total, seen = 0, 0
     for block in fastavro.block_reader(BytesIO(request.source.read()[0])):
-        start, end = total, total + block.num_records
-        total = end
-        if not any(first < end and start < last for first, last in blocks):
+        start, total = total, total + block.num_records
+        wanted = [(max(first, start), min(last, total)) for first, last in blocks]
+        wanted = [(first, last) for first, last in wanted if first < last]
+        if not wanted:
             continue
-        own = table.slice(start, end - start).to_pylist()
-        seen += len(own)
-        records: list[Any] = list(block)
-        for row, (first, second) in enumerate(zip(own, records, strict=False), start + 1):
-            kept = (
-                {name: second[name] for name in first if name in second}
-                if request.columns is not None
-                else second
-            )
-            if (found := first_difference(first, kept)) is not None:
-                path, one, other = found
-                difference = Difference(f"column {printable(path)}, row {row:,}", show(one), show(other))
-                return SecondReading("", why, seen, table.num_rows, difference)
+        end = wanted[0 if block.num_records > _LARGE_BLOCK else -1][1]
+        records: list[Any] = list(islice(block, end - start))
+        for first, last in wanted:
+            if last > end:
+                break
+            own = _rows_of(table.slice(first, last - first))
+            seen += len(own)
+            for row, (one, other) in enumerate(
+                zip(own, records[first - start : last - start], strict=False), first + 1
+            ):
+                if request.columns is not None:
+                    other = {name: other[name] for name in one if name in other}  # noqa: PLW2901
+                if (found := first_difference(one, other)) is not None:
+                    path, *values = found
+                    difference = Difference(f"column {printable(path)}, row {row:,}", *map(show, values))
+                    return SecondReading(name, why, seen, table.num_rows, difference)
     if total != table.num_rows:
         counts = Difference("the number of rows", f"{table.num_rows:,}", f"{total:,}")
-        return SecondReading("", why, seen, table.num_rows, counts)
-    return SecondReading("", why, seen, table.num_rows)
+        return SecondReading(name, why, seen, table.num_rows, counts)
+    return SecondReading(name, why, seen, table.num_rows)
+
+
+def _rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    names = table.column_names
+    columns = map(python_values, table.columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
