@@ -22,6 +22,7 @@ from tare.datasets import (
     stretches,
     yaml_notes,
 )
+from tare.datasets.avro_plain import plain_table
 from tare.datasets.nesting import FLATTEN, MAX_DEPTH, check_tree
 from tare.datasets.numbers import finite, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
@@ -38,7 +39,6 @@ from tare.errors import (
 )
 from tare.formats import yaml_tags
 from tare.formats.avro_bounds import bounded_rows
-from tare.datasets.avro_plain import plain_table
 
 __all__ = ["FIRST", "MAX_DEPTH", "SPREAD", "load", "parse_json", "parse_lines", "parse_whole"]
 

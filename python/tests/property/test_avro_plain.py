@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tare
+from tare.datasets.avro_plain import has_plain_fields, plain_table
 from tare.errors import DecodeError, TareError
 from tare.formats.avro_bounds import bounded_blocks
-from tare.datasets.avro_plain import has_plain_fields, plain_table
 from tare.formats.avro_types import table_of
 
 INT, LONG = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)

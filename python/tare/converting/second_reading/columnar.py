@@ -18,9 +18,9 @@ from tare.converting.second_reading.outcome import (
     sampled,
 )
 from tare.converting.second_reading.time_units import in_unit_of, is_finer
+from tare.datasets.avro_plain import has_plain_fields
 from tare.datasets.source import printable
 from tare.fidelity.comparison import show
-from tare.datasets.avro_plain import has_plain_fields
 from tare.frames import with_columns
 
 if TYPE_CHECKING:
