@@ -495,7 +495,7 @@ class Codec:
         except PASSED:
             raise
         except BaseException as error:
-            raise ours(self, Malformed, error) from error
+            raise ours(self, Malformed, error, len(data)) from error
 
     @cached_property
     def _trusting(self) -> Callable[[Buffer], Any]:

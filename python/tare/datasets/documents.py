@@ -11,6 +11,7 @@ from typing import Any
 
 from tare import collector
 from tare.datasets import (
+    binary_faults,
     encoding_hints,
     encodings,
     far_dates,
@@ -460,6 +461,8 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                     f"{printable(far, 160)}, beyond the years 1 to 9999, which dates have here",
                     advice=_FAR,
                 ) from None
+            if source.reader is None and (fault := binary_faults.first_fault(source.format, data)):
+                raise source.error(fault.kind, fault.what, offset=fault.offset, advice=fault.advice) from None
             cut = isinstance(error, Truncated)
             advice = (
                 "The file was cut: fetch or write it again."
@@ -467,6 +470,10 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                 else f"Fetch it again, or say {recognise.format_option()}."
             )
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
+    except Limit as error:
+        if error.offset is None:
+            raise
+        raise source.error(Limit, str(error), offset=error.offset, advice="Expand it elsewhere.") from None
     except RecursionError:
         value = None
         raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=FLATTEN) from None
