@@ -11,6 +11,7 @@ from typing import Any
 
 from tare import collector
 from tare.datasets import (
+    avro_faults,
     binary_faults,
     encoding_hints,
     encodings,
@@ -461,7 +462,7 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                     f"{printable(far, 160)}, beyond the years 1 to 9999, which dates have here",
                     advice=_FAR,
                 ) from None
-            if source.reader is None and (fault := binary_faults.first_fault(source.format, data)):
+            if source.reader is None and (fault := _fault_of(source.format, data)):
                 raise source.error(fault.kind, fault.what, offset=fault.offset, advice=fault.advice) from None
             cut = isinstance(error, Truncated)
             advice = (
@@ -486,6 +487,11 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
     )
     check_tree(source, value, shares=shares, size=len(data))
     return value
+
+
+def _fault_of(format: str, data: bytes) -> binary_faults.Fault | None:
+    """What is wrong with bytes, where their reader names no place."""
+    return avro_faults.first_fault(data) if format == "avro" else binary_faults.first_fault(format, data)
 
 
 def _rows_of_avro(source: Source, data: bytes, error: TareError) -> list[Any]:
