@@ -18,6 +18,8 @@ PASSED = (TareError, KeyboardInterrupt, SystemExit, GeneratorExit)
 """Errors that are raised as they come."""
 
 _MESSAGE_CHARACTERS = 300
+# What Python says of integers whose text takes long to make or to read.
+_LONG = re.compile(r"Exceeds the limit \(([0-9]+)([0-9]{3}) digits\).*")
 
 
 @contextmanager
@@ -53,9 +55,11 @@ def ours(
             f"{codec}: not enough memory; take fewer rows or columns at once", format=codec.format_id
         )
     if general is EncodeError:
-        return EncodeError(f"{codec}: {_message(error)}", format=codec.format_id)
+        said = _LONG.sub(r"an integer of more than \1,\2 digits is not written as text", _message(error))
+        return EncodeError(f"{codec}: {said}", format=codec.format_id)
     cls: type[DecodeError] = Truncated if _is_truncation(error) else Malformed
-    return cls(f"{codec}: {_message(error)}", format=codec.format_id, offset=_offset(error, size))
+    said = _LONG.sub(r"an integer of more than \1,\2 digits is not read from text", _message(error))
+    return cls(f"{codec}: {said}", format=codec.format_id, offset=_offset(error, size))
 
 
 def too_deep(codec: Codec, limit: int) -> Limit:

@@ -16,6 +16,7 @@ from tare.datasets import (
     encoding_hints,
     encodings,
     far_dates,
+    json_numbers,
     jsonscan,
     on_end,
     prefixes,
@@ -25,7 +26,7 @@ from tare.datasets import (
     yaml_notes,
 )
 from tare.datasets.nesting import FLATTEN, MAX_DEPTH, check_tree
-from tare.datasets.numbers import finite, has_long_number, may_overflow
+from tare.datasets.numbers import finite, has_infinity, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
 from tare.errors import (
     DecodeError,
@@ -50,6 +51,7 @@ _WALKED = 200  # items of a list whose bytes in memory stand for those of all
 _HEAD_BYTES = 4096  # that tell the encoding
 _GROWS = 3  # what a byte of text is taken to become in memory, at the least
 _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
+_INFINITE = re.compile(rb"inf", re.IGNORECASE)  # a word that means it
 _LONG = re.compile(rb"[0-9]{19}")  # as numbers.has_long_number has it
 # Formats whose values are trees: nothing can be shared, so nothing must be looked up.
 _TREES = ("msgpack", "cbor", "bson", "avro", "blit")
@@ -332,6 +334,8 @@ def _json_fault(
     text = getattr(error, "msg", None) or str(error)
     if position is None:
         place = f"{where.removeprefix(' in ')}: " if where else ""
+        if (found_number := json_numbers.first_unread(data)) is not None:
+            return _number_fault(source, found_number, base, place)
         return source.error(Malformed, place + printable(text), advice="Repair it.")
     at = len(data.decode("utf-8", "replace")[:position].encode())
     # A string that never ends is reported where it starts.
@@ -351,6 +355,17 @@ def _json_fault(
     context = printable(data[at : at + 20].decode("utf-8", "replace"), 40)
     return source.error(
         Malformed, f"{text}{where}, near {context!a}", offset=base + at, advice="Repair it there."
+    )
+
+
+def _number_fault(source: Source, found: json_numbers.Unread, base: int, place: str) -> TareError:
+    """A number that no value here holds; JSON has it, so that text that is copied keeps it."""
+    at = f", at {printable(found.pointer, 80)}" if found.pointer else ""
+    return source.error(
+        Unsupported if found.is_integer else Malformed,
+        f"{place}{found.text}{at}",
+        offset=base + found.offset,
+        advice="Write it as text, in quotes; arrays of JSON and NDJSON become each other with any number.",
     )
 
 
@@ -486,6 +501,8 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         source.format == "cbor" and _SHARED_IN_CBOR.search(data) is not None
     )
     check_tree(source, value, shares=shares, size=len(data))
+    if format.text and may_overflow(data) and _INFINITE.search(data) is None and has_infinity(value):
+        source.notes.append("a number that is larger, or less, than any double was read as an infinity")
     return value
 
 
