@@ -301,11 +301,12 @@ def _convert(
 
 def _elements(source: Source, job: _Job) -> Conversion | None:
     """Lines of JSON into an array, or an array into lines, by their own text; None if they are read as documents."""
-    asked = job.columns is not None or job.encoding is not None or job.verify
+    asked = job.columns is not None or job.encoding is not None
     if asked or not json_elements.may_copy(source, job.codec, job.given):
         return None
-    small = source.size * (6 if source.compressors else 1) <= VERIFY_BYTES
-    verify = job.verify is None and small
+    # What is to be compared is held: texts, which tell more than values, as some numbers are no value here.
+    small = bool(job.verify) or source.size * (6 if source.compressors else 1) <= VERIFY_BYTES
+    verify = job.verify is not False and small
     notes = [*source.notes, "each value's own text was copied"]
     parts: Iterable[tuple[bytes, int]] = json_elements.pieces(source, job.codec)
     try:
@@ -322,7 +323,7 @@ def _elements(source: Source, job: _Job) -> Conversion | None:
             value = json_elements.value_of(source)
             again = SecondReading(why="Python's types do not hold its values")
             if value is not None:
-                again = read_again(Request(result, value))
+                again = read_again(Request(result, value, thorough=bool(job.verify)))
             notes += judge(again, job.codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
             job.again["result"] = again.as_dict()
         else:
