@@ -304,9 +304,8 @@ def _elements(source: Source, job: _Job) -> Conversion | None:
     asked = job.columns is not None or job.encoding is not None
     if asked or not json_elements.may_copy(source, job.codec, job.given):
         return None
-    # What is to be compared is held: texts, which tell more than values, as some numbers are no value here.
     small = bool(job.verify) or source.size * (6 if source.compressors else 1) <= VERIFY_BYTES
-    verify = job.verify is not False and small
+    verify = job.verify is not False and small  # by the texts: some numbers of JSON are no value here
     notes = [*source.notes, "each value's own text was copied"]
     parts: Iterable[tuple[bytes, int]] = json_elements.pieces(source, job.codec)
     try:
@@ -330,6 +329,8 @@ def _elements(source: Source, job: _Job) -> Conversion | None:
             notes.append("not verified; --verify reads it back")
         rows, size = _copied(source, job, parts)
     except json_elements.NotCopied:
+        if not job.allow_loss:
+            json_elements.refuse_non_finite(source, job.codec)
         return None
     return Conversion(
         source.format, str(job.codec), rows, source.size, size, not small, verify, False, [], [], notes, job.again

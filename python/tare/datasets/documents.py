@@ -16,6 +16,7 @@ from tare.datasets import (
     encoding_hints,
     encodings,
     far_dates,
+    json_check,
     json_numbers,
     jsonscan,
     on_end,
@@ -48,6 +49,9 @@ FIRST, SPREAD = "first rows", "blocks of items"
 _PROBE_BYTES = 1 << 20
 _LINES_BYTES = 1 << 20
 _WALKED = 200  # items of a list whose bytes in memory stand for those of all
+_CHECKED_BYTES = (
+    16 << 20
+)  # from which on JSON is looked at before it is read: the values are many times as large
 _HEAD_BYTES = 4096  # that tell the encoding
 _GROWS = 3  # what a byte of text is taken to become in memory, at the least
 _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
@@ -127,12 +131,24 @@ def load(
         if source.format == "ndjson":  # which writes a list without an item as a blank line
             return [], share, FIRST
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
+    if share == 1.0 and len(data) >= _CHECKED_BYTES and source.format in ("json", "ndjson"):
+        _refuse_early(source, data)
     value = read(source, data)
     if check_names and source.format in ("json", "ndjson"):
         source.notes += filter(None, [repeats.told(data, lines=source.format == "ndjson")])
     if check_names and source.format == "yaml":
         source.notes += filter(None, [yaml_notes.note_dropped(data)])
     return value, share, FIRST
+
+
+def _refuse_early(source: Source, data: bytes) -> None:
+    """Refuses JSON that is cut or damaged before the values that stand before the place are made."""
+    lines = source.format == "ndjson"
+    found = json_check.first_wrong(data, lines=lines)
+    if found is not None and lines:
+        raise _line_fault(source, data, found.offset, found.text, found.error)
+    if found is not None:
+        raise _json_fault(source, found.text, found.error, base=found.offset)
 
 
 def _refuse_two_bytes(source: Source, data: bytes) -> None:
