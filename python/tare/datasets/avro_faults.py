@@ -68,7 +68,7 @@ class _Search:
         if name not in _CODECS:
             said = f"expected one of the compressors {', '.join(_CODECS)}, got {show(name, _SHOWN)}"
             raise _Wrong(Fault(Unsupported, f"invalid Avro: {said}", at, "Write it with another one."))
-        starts = []
+        starts: list[tuple[int, int]] = []
         while self._at < len(self._data):
             starts.append(self._block(len(starts) + 1, marker))
         return self._rows(schema, starts, is_plain=name == "null")
@@ -99,11 +99,10 @@ class _Search:
         start = self._at
         self._take(size, f"{size:,} bytes of rows{where}")
         end = self._at
-        got = self._take(_MARKER_BYTES, f"a marker of 16 bytes{where}")
-        if got != marker:
-            raise _wrong(
-                Malformed, f"expected the marker {marker.hex()} at its end, got {got.hex()}{where}", end
-            )
+        found = self._take(_MARKER_BYTES, f"a marker of 16 bytes{where}")
+        if found != marker:
+            said = f"expected the marker {marker.hex()} at its end, got {found.hex()}{where}"
+            raise _wrong(Malformed, said, end)
         return start, end
 
     def _rows(self, schema: Any, starts: list[tuple[int, int]], *, is_plain: bool) -> Fault | None:

@@ -13,6 +13,7 @@ from tare import collector
 from tare.datasets import (
     avro_faults,
     binary_faults,
+    bson_faults,
     encoding_hints,
     encodings,
     far_dates,
@@ -524,7 +525,8 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
 
 def _fault_of(format: str, data: bytes) -> binary_faults.Fault | None:
     """What is wrong with bytes, where their reader names no place."""
-    return avro_faults.first_fault(data) if format == "avro" else binary_faults.first_fault(format, data)
+    find = {"avro": avro_faults.first_fault, "bson": bson_faults.first_fault}.get(format)
+    return binary_faults.first_fault(format, data) if find is None else find(data)
 
 
 def _rows_of_avro(source: Source, data: bytes, error: TareError) -> list[Any]:
