@@ -118,7 +118,7 @@ def _wrong_leaf(data: bytes, item: Item) -> str:
             try:
                 Timestamp.from_bytes(content)
             except ValueError as error:
-                return f"invalid timestamp: {error}, got {_short(content)}"
+                return f"invalid timestamp: {str(error).rstrip('.')}, got {_short(content)}"
     return ""
 
 
@@ -127,12 +127,12 @@ def _cbor(data: bytes) -> Fault | None:
 
     file = BytesIO(data)
     decoder = cbor2.CBORDecoder(file, read_size=1)  # so that it stands where it stopped
-    stopped = None
+    stopped, refused = None, ""
     try:
         while file.tell() < len(data):
             decoder.decode()
-    except Exception:  # of the reader, which has several
-        stopped = file.tell()
+    except Exception as error:  # of the reader, which has several
+        stopped, refused = file.tell(), str(error)
     walk = Walk("cbor", data, _MOST_TOKENS)
     ends: list[tuple[Item, str]] = []  # the values that end there, the inner ones first
     values: list[Item] = []
@@ -152,7 +152,12 @@ def _cbor(data: bytes) -> Fault | None:
     for item, at in ends:
         if said := _wrong_value(data[item.start : item.end], item.name):
             return Fault(Malformed, said + at, item.start)
-    return None if ended is None else _of_walk(walk, "cbor", ended, behind=bool(values))
+    if ended is not None:
+        return _of_walk(walk, "cbor", ended, behind=bool(values))
+    if stopped is None or not ends:
+        return None
+    said = f"invalid CBOR: {refused.removeprefix('error decoding ')[:120]}"
+    return Fault(Malformed, f"{said}{ends[0][1]}", ends[0][0].start)
 
 
 def _wrong_value(data: bytes, name: str) -> str:

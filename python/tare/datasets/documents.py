@@ -442,6 +442,9 @@ def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
     at = min(len(data.decode("utf-8", "replace")[: mark.index].encode()), len(data))
     if "nesting depth" in problem:  # libyaml 0.2.6 counts for itself, to as many levels
         return source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", offset=at, advice=FLATTEN)
+    if problem == "found unhashable key":
+        said = f"a list or mapping as a key, which is not read, in line {mark.line + 1:,}"
+        return source.error(Unsupported, said, offset=at, advice="Write it as a list of pairs.")
     where = f"{problem} in line {mark.line + 1:,}"
     if advice := yaml_tags.advice_of(error):
         return source.error(

@@ -150,3 +150,20 @@ def test_a_walk_ends_on_any_bytes(format: str) -> None:
             except (Malformed, Truncated):
                 pass
             first_fault(format, bytes([head]) + tail)
+
+
+def test_pieces_of_a_text_of_cbor_that_are_none(tmp_path: Path) -> None:
+    need_codec("cbor")
+    error = opened("x.cbor", "817f01ff", tmp_path)
+    assert (Malformed, 2) == (type(error), error.offset)
+    assert "found in indefinite length text string, at /0, at byte 2. " in str(error)
+
+
+@pytest.mark.parametrize("text", ["a: 1\n? [a, b]\n: 1\n", "a: 1\n? {a: b}\n: 1\n"])
+def test_such_keys_of_yaml_are_told_alike(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(
+        Unsupported, match="a list or mapping as a key, which is not read, in line 2, at byte 7"
+    ):
+        tare.read(path)

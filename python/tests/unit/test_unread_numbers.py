@@ -119,3 +119,10 @@ def test_columns_of_numbers_of_several_spellings_are_said_to_be_text(
     done = tare.convert(path, tmp_path / "x.json")
     assert [row["a"] for row in json.loads((tmp_path / "x.json").read_text())] == cells
     assert is_told == any("are kept as text: a" in note for note in done.notes)
+
+
+def test_integers_of_yaml_that_take_no_decimal_digits_are_read(tmp_path: Path) -> None:
+    """Their note failed, as it wrote them in decimal digits."""
+    path = tmp_path / "x.yaml"
+    path.write_text(f"[0b{'1' * 20000}, 0x{'f' * 5000}]")
+    assert tare.read(path) == [(1 << 20000) - 1, (1 << 20000) - 1]
