@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
 
 from tare.errors import DecodeError, Limit
 from tare.formats.base import Buffer
@@ -11,8 +13,12 @@ from tare.formats.tokens import Open, Walk, cbor_argument
 __all__ = ["refuse_endless_keys"]
 
 _SHAREABLE, _REFERENCE, _SET = 28, 29, 258
-# Heads of the tag 29, which stands for a value that was there before, of any length.
-_REFERENCES = (b"\xd8\x1d", b"\xd9\0\x1d", b"\xda\0\0\0\x1d", b"\xdb\0\0\0\0\0\0\0\x1d")
+_HEADS = (b"\xd8", b"\xd9\0", b"\xda\0\0\0", b"\xdb\0\0\0\0\0\0\0")  # of a tag below 256, of any length
+_INTEGERS = (
+    0x00,
+    0x1B,
+)  # the first bytes of what the tag 29 has: the number of a value that was there before
+_INNER = (0x80, 0xDB)  # and of a list, a mapping or a tag, which have others in them
 _MOST_HASHED = 10_000_000
 
 
@@ -28,7 +34,14 @@ def refuse_endless_keys(data: Buffer) -> None:
     >>> refuse_endless_keys(bytes.fromhex("a182d81c8101d81d0002"))
     """
     plain = bytes(data)
-    if not any(head in plain for head in _REFERENCES):
+    if _REFERENCE in plain:  # a byte, with which each head of that tag ends
+        _refuse(plain)
+
+
+def _refuse(plain: bytes) -> None:
+    if not (
+        _has_tag(plain, _REFERENCE, _INTEGERS) and _has_tag(plain, _SHAREABLE, _INNER) and _refers(plain)
+    ):
         return
     sizes: list[int] = []  # of shared values, in the order in which they begin
     numbers: dict[int, int] = {}  # of those by their first byte
@@ -62,6 +75,37 @@ def refuse_endless_keys(data: Buffer) -> None:
                 )
     except DecodeError:  # what reads the values says it
         return
+
+
+def _has_tag(data: bytes, tag: int, inner: tuple[int, int]) -> bool:
+    """Returns whether a tag may stand before a value that begins with one of some bytes: other bytes may look like it."""
+    least, most = inner
+    for head in _HEADS:
+        wanted = head + bytes([tag])
+        at = data.find(wanted)
+        while at >= 0:
+            if least <= int.from_bytes(data[at + len(wanted) : at + len(wanted) + 1], "big") <= most:
+                return True
+            at = data.find(wanted, at + 1)
+    return False
+
+
+def _refers(data: bytes) -> bool:
+    """Returns whether the tag is there in truth: its reader stops at the first, before anything stands for much."""
+    import cbor2
+
+    there: list[bool] = []
+
+    def stop(*_: Any) -> Any:
+        there.append(True)
+        raise ValueError
+
+    decoder = cbor2.CBORDecoder(BytesIO(data), semantic_decoders={_REFERENCE: stop})
+    try:
+        while True:
+            decoder.decode()
+    except Exception:  # of the reader, which has several: the last is that of the end
+        return bool(there)
 
 
 def _is_hashed(data: bytes, around: Sequence[Open]) -> bool:

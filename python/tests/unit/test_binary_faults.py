@@ -12,6 +12,7 @@ from tare.codec import Codec
 from tare.datasets.binary_faults import first_fault
 from tare.errors import Limit, Malformed, TareError, Truncated, Unsupported
 from tare.formats.tokens import Walk
+from tare.messages.codecs import MessageCodec
 
 MSGPACK = {
     "8191010a": (Unsupported, 1, "a list as the key of a map, which is not read"),
@@ -167,3 +168,18 @@ def test_such_keys_of_yaml_are_told_alike(text: str, tmp_path: Path) -> None:
         Unsupported, match="a list or mapping as a key, which is not read, in line 2, at byte 7"
     ):
         tare.read(path)
+
+
+def test_messages_of_cbor_are_looked_at_too() -> None:
+    """What a peer sends is hashed as well."""
+    need_codec("cbor")
+    messages = MessageCodec("cbor", "frame", max_message=1 << 20, max_depth=100, compress_min=1 << 20)
+    with pytest.raises(Limit, match="shared parts of keys"):
+        messages.decode(bytes.fromhex(f"a1{doubling(60)}01"))
+
+
+def test_numbers_that_look_like_shared_values_are_read() -> None:
+    need_codec("cbor")
+    value = [0xD81D, 0xD81C, b"\xd8\x1d\x00\xd8\x1c\x82", {(1, 2): 3}]
+    codec = Codec.parse("cbor")
+    assert value == codec.decode(codec.encode(value))
