@@ -11,9 +11,6 @@ from typing import Any
 
 from tare import collector
 from tare.datasets import (
-    avro_faults,
-    binary_faults,
-    bson_faults,
     encoding_hints,
     encodings,
     far_dates,
@@ -526,8 +523,10 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
     return value
 
 
-def _fault_of(format: str, data: bytes) -> binary_faults.Fault | None:
+def _fault_of(format: str, data: bytes) -> Any:
     """What is wrong with bytes, where their reader names no place."""
+    from tare.datasets import avro_faults, binary_faults, bson_faults
+
     find = {"avro": avro_faults.first_fault, "bson": bson_faults.first_fault}.get(format)
     return binary_faults.first_fault(format, data) if find is None else find(data)
 
