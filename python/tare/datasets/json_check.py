@@ -46,7 +46,9 @@ def first_wrong(data: bytes, *, lines: bool) -> Wrong | None:
     >>> first_wrong(b'[{"a": 1}, {"b": ', lines=False).error.msg
     'Expecting value'
     """
-    return _of_lines(data) if lines else _of_array(data)
+    if lines:
+        return _of_lines(data)
+    return _of_array(data) if data.lstrip()[:1] == b"[" else _of_value(data)
 
 
 def odd_values(block: bytes) -> list[Any] | None:
@@ -103,6 +105,20 @@ def _of_array(data: bytes) -> Wrong | None:
         return None if error is None else Wrong(at - 1, tail, error)
     except TareError:  # it is no array: reading says what it is
         return None
+    return None
+
+
+def _of_value(data: bytes) -> Wrong | None:
+    """What is wrong with a text that is no array, if it is cut: where else it is wrong, reading says."""
+    import msgspec
+
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except msgspec.DecodeError as error:
+        if "truncated" in str(error):
+            return Wrong(0, data, json.JSONDecodeError("Expecting value", "", len(data)))
+    except (ValueError, RecursionError):
+        pass
     return None
 
 

@@ -32,6 +32,11 @@ BROKEN = {
         "[1, 1e400, 2]",
         "[NaN, nope]",
         "{" + ARRAY,
+        *(f'{{"r": {ARRAY[:-cut]}' for cut in (1, 2, 3, 9, 40)),
+        *(f'{{"a": 1, "r": {ARRAY}'[:cut] for cut in (1, 2, 4, 6, 9, 30)),
+        f'{{"r": {ARRAY.replace("0.5", "NaN", 1)}',
+        f'{{"r": {ARRAY.replace("x,]", "x,", 1)}}}',
+        f'{{"r": {ARRAY.replace(chr(34) + "d", "d", 1)}}}',
         f'{{"rows": {ARRAY}',
     ],
     "x.ndjson": [
@@ -73,7 +78,12 @@ def test_it_is_said_in_the_same_words(
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("x.json", ARRAY[:-20]), ("x.json", ARRAY.replace("0.5", "nope", 1)), ("x.ndjson", LINES[:-20])],
+    [
+        ("x.json", ARRAY[:-20]),
+        ("x.json", f'{{"r": {ARRAY}'),
+        ("x.json", ARRAY.replace("0.5", "nope", 1)),
+        ("x.ndjson", LINES[:-20]),
+    ],
 )
 def test_no_value_is_made_of_it(
     name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
