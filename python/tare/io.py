@@ -301,11 +301,11 @@ def _convert(
 
 def _elements(source: Source, job: _Job) -> Conversion | None:
     """Lines of JSON into an array, or an array into lines, by their own text; None if they are read as documents."""
-    asked = job.columns is not None or job.encoding is not None or job.verify
+    asked = job.columns is not None or job.encoding is not None
     if asked or not json_elements.may_copy(source, job.codec, job.given):
         return None
-    small = source.size * (6 if source.compressors else 1) <= VERIFY_BYTES
-    verify = job.verify is None and small
+    small = bool(job.verify) or source.size * (6 if source.compressors else 1) <= VERIFY_BYTES
+    verify = job.verify is not False and small  # by the texts: some numbers of JSON are no value here
     notes = [*source.notes, "each value's own text was copied"]
     parts: Iterable[tuple[bytes, int]] = json_elements.pieces(source, job.codec)
     try:
@@ -322,13 +322,15 @@ def _elements(source: Source, job: _Job) -> Conversion | None:
             value = json_elements.value_of(source)
             again = SecondReading(why="Python's types do not hold its values")
             if value is not None:
-                again = read_again(Request(result, value))
+                again = read_again(Request(result, value, thorough=bool(job.verify)))
             notes += judge(again, job.codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
             job.again["result"] = again.as_dict()
         else:
             notes.append("not verified; --verify reads it back")
         rows, size = _copied(source, job, parts)
     except json_elements.NotCopied:
+        if not job.allow_loss:
+            json_elements.refuse_non_finite(source, job.codec)
         return None
     return Conversion(
         source.format, str(job.codec), rows, source.size, size, not small, verify, False, [], [], notes, job.again

@@ -1,4 +1,4 @@
-"""The outcome of `tare measure`: whether anything was measured and recommended, and whether a codec failed or lost data."""
+"""The outcome of `tare measure` and `tare report`: whether anything was measured and recommended, and whether a codec failed or lost data."""
 
 from __future__ import annotations
 
@@ -47,8 +47,12 @@ def unmeasured(record: dict[str, Any]) -> str:
     return f"nothing was measured: {'; '.join(list(why)[:_CAUSES]) or 'there was no case'}{more}"
 
 
-def unanswered(record: dict[str, Any]) -> str:
+def unanswered(record: dict[str, Any], use: str | None = None) -> str:
     """Returns that nothing is recommended, and why; empty where a codec is, or of a plan, which answers its own question.
+
+    Args:
+        record: The record, with what is derived from it.
+        use: The use that was asked for, also of a plan; None for that of the record.
 
     >>> nothing = {"route": None, "sentence": "No codec fits keep: `a` left out (no written spec)."}
     >>> unanswered({"plan": {"name": "default"}, "derived": {"headline": nothing}})
@@ -56,8 +60,10 @@ def unanswered(record: dict[str, Any]) -> str:
     >>> unanswered({"plan": {"name": "load"}, "derived": {"headline": nothing}})
     ''
     """
-    headline = (record.get("derived") or {}).get("headline") or {}
-    if (record.get("plan") or {}).get("name", "default") != "default" or headline.get("route"):
+    derived = record.get("derived") or {}
+    headline = (derived.get("headline") if use is None else (derived.get("profiles") or {}).get(use)) or {}
+    is_plan = use is None and (record.get("plan") or {}).get("name", "default") != "default"
+    if is_plan or headline.get("route"):
         return ""
     said = clean(str(headline.get("sentence") or "no codec was measured"), 1000).replace("`", "")
     return f"nothing is recommended: {said.removeprefix('Provisional: ')}"

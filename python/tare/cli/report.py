@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.outcome import unanswered
 from tare.cli.saved_records import find_record, last_record
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def command(record: str | None, source: tuple[str, str] | None, **options: Any) 
     """Show RECORD: on the terminal, or as HTML, Markdown, CSV, JSON or pictures.
 
     RECORD is a file, or a name among the saved records; without it the last one is shown.
+    If nothing is recommended for the use or link that is asked for, the exit code is 1.
 
     \b
     Examples:
@@ -84,8 +86,15 @@ def command(record: str | None, source: tuple[str, str] | None, **options: Any) 
         _recommend_again(result, options["profile"], options["link"])
     if options["field"]:
         click.echo(_field(result, options["field"], options["profile"]))
-        return 0
-    _write(result, record, options)
+        if options["field"].partition(".")[0] != "recommendation":
+            return 0
+    else:
+        _write(result, record, options)
+    # A record alone is shown; a use or a link is a question, as to `tare measure`.
+    asked = options["profile"] or (options["link"] and result.derived.get("headline_profile"))
+    if asked and (why := unanswered({**result.record, "derived": result.derived}, asked)):
+        click.echo(f"tare: {why}", err=True)
+        return 1
     return 0
 
 

@@ -463,8 +463,8 @@ class Codec:
 
         With ``trust`` it is the call that was measured: less than a microsecond is added, whatever the size
         of the data. Without it that is so too, but for Arrow, Parquet read by polars and PostgreSQL's
-        JSONB, whose libraries damaged bytes could crash: these are read once more before; and for ORC, which is
-        read by another process.
+        JSONB, whose libraries damaged bytes could crash: these are read once more before; for CBOR, which is
+        searched for keys that would take forever to hash; and for ORC, which is read by another process.
 
         Args:
             data: Any bytes-like object.
@@ -495,7 +495,7 @@ class Codec:
         except PASSED:
             raise
         except BaseException as error:
-            raise ours(self, Malformed, error) from error
+            raise ours(self, Malformed, error, len(data)) from error
 
     @cached_property
     def _trusting(self) -> Callable[[Buffer], Any]:

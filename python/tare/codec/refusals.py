@@ -18,6 +18,8 @@ PASSED = (TareError, KeyboardInterrupt, SystemExit, GeneratorExit)
 """Errors that are raised as they come."""
 
 _MESSAGE_CHARACTERS = 300
+# What Python says of integers whose text takes long to make or to read.
+_LONG = re.compile(r"Exceeds the limit \(([0-9]+)([0-9]{3}) digits\).*")
 
 
 @contextmanager
@@ -35,13 +37,16 @@ def mapped(
         raise ours(codec, general, error) from error
 
 
-def ours(codec: Codec, general: type[EncodeError | Malformed], error: BaseException) -> TareError:
+def ours(
+    codec: Codec, general: type[EncodeError | Malformed], error: BaseException, size: int | None = None
+) -> TareError:
     """Maps what a library raised to an error of ours; a panic of a Rust library is not an Exception.
 
     Args:
         codec: Codec that ran.
         general: Class of the error if nothing more is known.
         error: Error that the library raised.
+        size: How many bytes it was given; None if that is not known.
     """
     if isinstance(error, RecursionError):
         return Limit(f"{codec}: nested too deeply for this library", format=codec.format_id)
@@ -50,9 +55,11 @@ def ours(codec: Codec, general: type[EncodeError | Malformed], error: BaseExcept
             f"{codec}: not enough memory; take fewer rows or columns at once", format=codec.format_id
         )
     if general is EncodeError:
-        return EncodeError(f"{codec}: {_message(error)}", format=codec.format_id)
+        said = _LONG.sub(r"an integer of more than \1,\2 digits is not written as text", _message(error))
+        return EncodeError(f"{codec}: {said}", format=codec.format_id)
     cls: type[DecodeError] = Truncated if _is_truncation(error) else Malformed
-    return cls(f"{codec}: {_message(error)}", format=codec.format_id, offset=_offset(error))
+    said = _LONG.sub(r"an integer of more than \1,\2 digits is not read from text", _message(error))
+    return cls(f"{codec}: {said}", format=codec.format_id, offset=_offset(error, size))
 
 
 def too_deep(codec: Codec, limit: int) -> Limit:
@@ -91,8 +98,10 @@ def _is_truncation(error: BaseException) -> bool:
     return isinstance(error, EOFError) or _ENDS_EARLY.search(str(error)) is not None
 
 
-def _offset(error: BaseException) -> int | None:
+def _offset(error: BaseException, size: int | None) -> int | None:
     """Byte offset, where the error carries one (text offsets count characters: close enough to look)."""
+    if isinstance(error, UnicodeDecodeError) and len(error.object) != size:
+        return None  # it counts from the beginning of a text within the bytes
     for name in ("pos", "start"):
         value = getattr(error, name, None)
         if isinstance(value, int):

@@ -35,6 +35,9 @@ _HAVE_ARROWS_TYPES = ("arrow", "parquet")
 _HOLD_MAPS = ("arrow", "parquet", "orc")
 _OBJECTS = "objects"  # what maps with texts as keys become in JSON and its kin
 _PAIRS = "lists of pairs"  # and those with other keys
+_WORDS: dict[type, str] = {
+    bool: "booleans", int: "integers", float: "numbers", str: "text", bytes: "bytes", dict: "objects", list: "lists"
+}  # fmt: skip
 _MOST_OF_TABLES = 10_000  # kinds of change are not told apart beyond
 
 
@@ -164,7 +167,18 @@ def columns_changes(before: pa.Table, back: dict[str, list[Any]]) -> list[dict[s
     >>> columns_changes(pa.table({"a": [1, 2]}), {"a": [1, "x"]})[0]["verdict"]
     'lossy'
     """
-    found = table_changes(before, _of_columns(back, before.schema))
+    table, mixed = _of_columns(back, before.schema)
+    found = table_changes(before, table)
+    for name in [name for name in mixed if _has_union_inside(before.schema.field(name).type)]:
+        if any(change["path"] == name and change["verdict"] == "lossy" for change in found):
+            found = [change for change in found if change["path"] != name]
+            found += _changes_within(name, before, back[name], mixed[name])
+    found = [
+        change | {"to": mixed[change["path"]]}
+        if change["verdict"] == "type" and change["path"] in mixed
+        else change
+        for change in found
+    ]
     paired = {field.name for field in before.schema if _holds_pairs(field.type)}
     found = [
         change | {"to": _PAIRS} if change["verdict"] == "type" and change["path"] in paired else change
@@ -290,18 +304,48 @@ def _without_own(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, kept(table.schema.metadata)))
 
 
-def _of_columns(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
-    """A table of lists by the name of a column; what has no type in common is text."""
+def _of_columns(columns: dict[str, list[Any]], schema: pa.Schema) -> tuple[pa.Table, dict[str, str]]:
+    """Returns a table of lists by the name of a column, and of those that have no type in common, which are text in it, what they hold."""
     import pyarrow as pa
 
-    arrays = []
+    arrays, mixed = [], {}
     for field in schema:
         cells = columns[field.name]
         try:
             arrays.append(_with_maps(field.name, cells, field.type))
         except EncodeError:
             arrays.append(pa.array([None if cell is None else str(cell) for cell in cells]))
-    return pa.table(arrays, names=schema.names)
+            mixed[field.name] = _kinds_of(cells)
+    return pa.table(arrays, names=schema.names), mixed
+
+
+def _has_union_inside(kind: Any) -> bool:
+    """Returns whether a type that is no union has one within: values of it are compared as Python's."""
+    import pyarrow as pa
+
+    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    return any(pa.types.is_union(one) or _has_union_inside(one) for one in inner)
+
+
+def _changes_within(name: str, before: pa.Table, back: list[Any], became: str) -> list[dict[str, Any]]:
+    """Returns what changed of a column that holds unions, whose cells came back as values of several types."""
+    column = before.column(name)
+    found = document_changes(column.to_pylist(), back)
+    told = [change | {"path": f"{name}{change['path']}"} for change in found]
+    if all(change["verdict"] == "type" for change in told):
+        return [_change(name, "type", str(column.type), became, len(column) - column.null_count)]
+    return told
+
+
+def _kinds_of(cells: list[Any]) -> str:
+    """Returns what cells are, in words.
+
+    >>> _kinds_of([1, "a", None, 2.5])
+    'integers, text and numbers'
+    """
+    kinds_there = dict.fromkeys(type(cell) for cell in cells if cell is not None)
+    words = [_WORDS.get(kind, f"values of the type {kind.__name__}") for kind in kinds_there]
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def _holds_pairs(kind: Any) -> bool:

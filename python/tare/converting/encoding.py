@@ -25,7 +25,6 @@ __all__ = ["Encoded", "advising", "encode", "usual_codec"]
 
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _TOLD = 3
-_LONG = re.compile(r"Exceeds the limit \(4300 digits\).*")
 
 
 def usual_codec(chosen: Codec, given: str | None, kind: str) -> Codec:
@@ -277,12 +276,10 @@ def advising(
             path, where = _refused_column(codec, value, str(error))
         if error.item is not None and line_of is not None:
             where += f", in line {line_of(error.item) + 1:,}"
-        said = _LONG.sub("an integer of more than 4,300 digits is not written as text", str(error)).rstrip(
-            "."
-        )
+        said = str(error).rstrip(".")
         if kind == "document" and "document" not in codec.format.kinds and not is_rows(value):
             said = f"{codec.format_id} stores tables, and this document is not one: {said}"
-        text = f"{printable(name)}: {said}{where}. Nothing was written. {hint}{_advice(value, kind, codec)}"
+        text = f"{printable(name)}: {said}{where}. Nothing was written. {hint}{_advice(value, kind, codec, part)}"
         raise type(error)(text, format=error.format, path=path) from error
 
 
@@ -297,10 +294,12 @@ def _refused_column(codec: Codec, table: Any, said: str) -> tuple[str | None, st
     return name, where if row is None else f"{where}, row {row + 1:,}"
 
 
-def _advice(value: Any, kind: str, codec: Codec) -> str:
+def _advice(value: Any, kind: str, codec: Codec, part: tuple[str, Any] | None) -> str:
     if kind == "table":
         return "Choose another --codec, or some --columns."
     able = next((other for other in _others(codec) if _takes(other, value)), None)
+    if able is None and part is not None and isinstance(part[1], int) and codec.format_id != "cbor":
+        return "Say --codec cbor, which holds integers of any length."
     return "Choose another --codec." if able is None else f"Say --codec {able}, which takes it."
 
 

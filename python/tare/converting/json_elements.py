@@ -9,17 +9,20 @@ from typing import Any
 
 from tare._tare import JsonArrayLines, json_elements
 from tare.codec import Codec, codec_part
-from tare.converting import line_tables
-from tare.datasets import repeats
+from tare.converting import changes, line_tables
+from tare.datasets import json_check, repeats
 from tare.datasets.source import Source
-from tare.errors import TareError
+from tare.errors import EncodeError, TareError
 from tare.formats.csv_rows import BOM
 from tare.formats.side_by_side import in_order
 
-__all__ = ["NotCopied", "is_same", "may_copy", "pieces", "repeated_note", "value_of"]
+__all__ = ["NotCopied", "is_same", "may_copy", "pieces", "refuse_non_finite", "repeated_note", "value_of"]
 
 _FORMATS = {"json", "ndjson"}
 _BLOCK_BYTES = 4 << 20
+_LARGE_BYTES = (
+    16 << 20
+)  # from which on documents, which are many times as large, are not made to tell of a loss
 
 
 class NotCopied(Exception):
@@ -82,6 +85,35 @@ def value_of(source: Source) -> Any:
         return documents.load(replace(source, notes=[]))[0]
     except TareError:
         return None
+
+
+def refuse_non_finite(source: Source, codec: Codec) -> None:
+    """Refuses a large file for its first NaN or infinity, which JSON has not, in the memory of a block; else it is left to others.
+
+    Args:
+        source: The file.
+        codec: What is written: JSON or NDJSON.
+
+    Raises:
+        EncodeError: There is one, and all before it is JSON.
+        OSError: As the operating system says.
+    """
+    if source.size < _LARGE_BYTES:
+        return
+    lines = line_tables.blocks(source, _BLOCK_BYTES) if source.format == "ndjson" else _cut(source)
+    try:
+        for block in lines:
+            values = json_check.odd_values(block)
+            if values is None:  # whoever reads all of it says what is wrong
+                return
+            for value in values:
+                changes.allowed(
+                    changes.non_finite_losses(codec, [value], "document"), codec, allow_loss=False
+                )
+    except EncodeError:
+        raise
+    except TareError:
+        return
 
 
 def repeated_note(source: Source) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["doubtful", "taken_back"]
+__all__ = ["doubtful", "numbers_as_text", "taken_back"]
 
 _MAX_EXACT = 2.0**53
 
@@ -40,6 +40,30 @@ def doubtful(table: pa.Table, codes: AbstractSet[str]) -> list[int]:
         elif name in codes and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
             found.append(place)
     return found
+
+
+def numbers_as_text(table: pa.Table, codes: AbstractSet[str], decimal: str) -> frozenset[str]:
+    """Returns the columns that were read as text for numbers of several spellings alone, as ``0x10`` beside ``1e400`` or ``1.5``.
+
+    Args:
+        table: What the text was read as.
+        codes: Columns with a field that is written as no decimal number is.
+        decimal: The decimal point.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    point = f"[{decimal}]"
+    number = (
+        rf"^[ \t]*[+-]?(0[xX][0-9a-fA-F]+|([0-9]+({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?)[ \t]*$"
+    )
+    found = set()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name in codes and pa.types.is_string(column.type):
+            matches: Any = pc.all(pc.match_substring_regex(column, number)).as_py()
+            if matches and column.null_count < len(column):
+                found.add(name)
+    return frozenset(found)
 
 
 def taken_back(

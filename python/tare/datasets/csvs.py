@@ -153,8 +153,9 @@ def guessed(
     table = _read(source, data, style, {}, columns)
     fields = fields_of(data, style, table.column_names if columns is None else names)
     doubtful = csv_guesses.doubtful(table, fields.codes)
+    texts_already = csv_guesses.numbers_as_text(table, fields.codes, style.decimal)
     if not doubtful:
-        return Guessed(table, frozenset(), fields)
+        return Guessed(table, texts_already, fields)
     named = table.column_names
     wanted = list(dict.fromkeys(named[place] for place in doubtful))
     alone = len(set(named)) == table.num_columns  # else a name means the first that has it
@@ -164,7 +165,8 @@ def guessed(
     texts = {place: read.column(place_of[named[place]] if alone else place) for place in doubtful}
     kept = csv_guesses.taken_back(table, texts, fields.codes, style.decimal)
     changed = {at: (pa.field(named[at], array.type), array) for at, array in kept.items()}
-    return Guessed(with_columns(table, changed), frozenset(named[place] for place in kept), fields)
+    names_kept = texts_already.union(named[place] for place in kept)
+    return Guessed(with_columns(table, changed), names_kept, fields)
 
 
 def read(

@@ -14,6 +14,8 @@ from tare.datasets import (
     encoding_hints,
     encodings,
     far_dates,
+    json_check,
+    json_numbers,
     jsonscan,
     on_end,
     prefixes,
@@ -24,7 +26,7 @@ from tare.datasets import (
 )
 from tare.datasets.avro_plain import plain_table
 from tare.datasets.nesting import FLATTEN, MAX_DEPTH, check_tree
-from tare.datasets.numbers import finite, has_long_number, may_overflow
+from tare.datasets.numbers import finite, has_infinity, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
 from tare.errors import (
     DecodeError,
@@ -46,9 +48,13 @@ FIRST, SPREAD = "first rows", "blocks of items"
 _PROBE_BYTES = 1 << 20
 _LINES_BYTES = 1 << 20
 _WALKED = 200  # items of a list whose bytes in memory stand for those of all
+_CHECKED_BYTES = (
+    16 << 20
+)  # from which on JSON is looked at before it is read: the values are many times as large
 _HEAD_BYTES = 4096  # that tell the encoding
 _GROWS = 3  # what a byte of text is taken to become in memory, at the least
 _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
+_INFINITE = re.compile(rb"inf", re.IGNORECASE)  # a word that means it
 _LONG = re.compile(rb"[0-9]{19}")  # as numbers.has_long_number has it
 # Formats whose values are trees: nothing can be shared, so nothing must be looked up.
 _TREES = ("msgpack", "cbor", "bson", "avro", "blit")
@@ -124,12 +130,24 @@ def load(
         if source.format == "ndjson":  # which writes a list without an item as a blank line
             return [], share, FIRST
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
+    if share == 1.0 and len(data) >= _CHECKED_BYTES and source.format in ("json", "ndjson"):
+        _refuse_early(source, data)
     value = read(source, data)
     if check_names and source.format in ("json", "ndjson"):
         source.notes += filter(None, [repeats.told(data, lines=source.format == "ndjson")])
     if check_names and source.format == "yaml":
         source.notes += filter(None, [yaml_notes.note_dropped(data)])
     return value, share, FIRST
+
+
+def _refuse_early(source: Source, data: bytes) -> None:
+    """Refuses JSON that is cut or damaged before the values that stand before the place are made."""
+    lines = source.format == "ndjson"
+    found = json_check.first_wrong(data, lines=lines)
+    if found is not None and lines:
+        raise _line_fault(source, data, found.offset, found.text, found.error)
+    if found is not None:
+        raise _json_fault(source, found.text, found.error, base=found.offset)
 
 
 def _refuse_two_bytes(source: Source, data: bytes) -> None:
@@ -331,6 +349,8 @@ def _json_fault(
     text = getattr(error, "msg", None) or str(error)
     if position is None:
         place = f"{where.removeprefix(' in ')}: " if where else ""
+        if (found_number := json_numbers.first_unread(data)) is not None:
+            return _number_fault(source, found_number, base, place)
         return source.error(Malformed, place + printable(text), advice="Repair it.")
     at = len(data.decode("utf-8", "replace")[:position].encode())
     # A string that never ends is reported where it starts.
@@ -350,6 +370,17 @@ def _json_fault(
     context = printable(data[at : at + 20].decode("utf-8", "replace"), 40)
     return source.error(
         Malformed, f"{text}{where}, near {context!a}", offset=base + at, advice="Repair it there."
+    )
+
+
+def _number_fault(source: Source, found: json_numbers.Unread, base: int, place: str) -> TareError:
+    """A number that no value here holds; JSON has it, so that text that is copied keeps it."""
+    at = f", at {printable(found.pointer, 80)}" if found.pointer else ""
+    return source.error(
+        Unsupported if found.is_integer else Malformed,
+        f"{place}{found.text}{at}",
+        offset=base + found.offset,
+        advice="Write it as text, in quotes; arrays of JSON and NDJSON become each other with any number.",
     )
 
 
@@ -409,6 +440,9 @@ def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
     at = min(len(data.decode("utf-8", "replace")[: mark.index].encode()), len(data))
     if "nesting depth" in problem:  # libyaml 0.2.6 counts for itself, to as many levels
         return source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", offset=at, advice=FLATTEN)
+    if problem == "found unhashable key":
+        said = f"a list or mapping as a key, which is not read, in line {mark.line + 1:,}"
+        return source.error(Unsupported, said, offset=at, advice="Write it as a list of pairs.")
     where = f"{problem} in line {mark.line + 1:,}"
     if advice := yaml_tags.advice_of(error):
         return source.error(
@@ -465,6 +499,8 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                     f"{printable(far, 160)}, beyond the years 1 to 9999, which dates have here",
                     advice=_FAR,
                 ) from None
+            if source.reader is None and (fault := _fault_of(source.format, data)):
+                raise source.error(fault.kind, fault.what, offset=fault.offset, advice=fault.advice) from None
             cut = isinstance(error, Truncated)
             advice = (
                 "The file was cut: fetch or write it again."
@@ -472,6 +508,10 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                 else f"Fetch it again, or say {recognise.format_option()}."
             )
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
+    except Limit as error:
+        if error.offset is None:
+            raise
+        raise source.error(Limit, str(error), offset=error.offset, advice="Expand it elsewhere.") from None
     except RecursionError:
         value = None
         raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=FLATTEN) from None
@@ -483,7 +523,17 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         source.format == "cbor" and _SHARED_IN_CBOR.search(data) is not None
     )
     check_tree(source, value, shares=shares, size=len(data))
+    if format.text and may_overflow(data) and _INFINITE.search(data) is None and has_infinity(value):
+        source.notes.append("a number that is larger, or less, than any double was read as an infinity")
     return value
+
+
+def _fault_of(format: str, data: bytes) -> Any:
+    """What is wrong with bytes, where their reader names no place."""
+    from tare.datasets import avro_faults, binary_faults, bson_faults
+
+    find = {"avro": avro_faults.first_fault, "bson": bson_faults.first_fault}.get(format)
+    return binary_faults.first_fault(format, data) if find is None else find(data)
 
 
 def _rows_of_avro(source: Source, data: bytes, error: TareError) -> list[Any]:

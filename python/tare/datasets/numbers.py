@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-__all__ = ["finite", "has_long_number", "may_overflow"]
+__all__ = ["finite", "has_infinity", "has_long_number", "may_overflow"]
 
 # An integer of 19 digits may be above 64 bits, which fast JSON parsers turn into a double.
 _DIGITS = 19
@@ -109,3 +110,24 @@ def finite(text: str) -> float:
         shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
         raise ValueError(f"{shown} is {'less' if text.startswith('-') else 'larger'} than any double")
     return number
+
+
+def has_infinity(value: Any) -> bool:
+    """Returns whether a document has an infinity in it.
+
+    Args:
+        value: The document.
+
+    >>> has_infinity({"a": [1.5, float("-inf")]}), has_infinity({"a": [1.5, "inf"]})
+    (True, False)
+    """
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack += node.values()
+        elif isinstance(node, list | tuple):
+            stack += node
+        elif isinstance(node, float) and math.isinf(node):
+            return True
+    return False

@@ -10,6 +10,7 @@ from typing import Any
 
 from tare.datasets.source import Source
 from tare.errors import Malformed
+from tare.formats.cbor_keys import refuse_endless_keys
 
 __all__ = ["cbor", "msgpack_values"]
 
@@ -53,12 +54,14 @@ def cbor(source: Source, data: bytes, decode: Callable[[bytes], Any]) -> Any:
 
     Raises:
         Malformed: Bytes stand behind the value that are neither objects nor arrays.
+        Limit: Keys have more shared parts than can be hashed.
         TareError: As `decode`.
     """
     import cbor2
 
     found = _SELF_DESCRIBED.match(data)
     assert found is not None
+    refuse_endless_keys(data)
     plain, mark = data[found.end() :], secrets.token_bytes(_MARK_BYTES)
     decoder = cbor2.CBORDecoder(BytesIO(plain + cbor2.dumps(mark)))
     values: list[Any] = []

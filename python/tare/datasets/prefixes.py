@@ -86,10 +86,15 @@ def _cbor(file: BinaryIO, _max_bytes: int) -> Iterator[Any]:
     kind, low = head[0] >> 5, head[0] & 31
     if kind != 4 or low == 31:  # no array, or one of unknown length
         return
-    decoder = cbor2.CBORDecoder(file)
+    # What is shared may be endless where it is a key, and is looked at in the whole file only.
+    decoder = cbor2.CBORDecoder(file, semantic_decoders={29: _refuse_shared})
     count = low if low < 24 else int.from_bytes(file.read(1 << (low - 24)), "big")
     for _ in range(count):
         yield decoder.decode()
+
+
+def _refuse_shared(*_value: Any) -> Any:
+    raise ValueError("a shared value")
 
 
 def _bson(file: BinaryIO, max_bytes: int) -> Iterator[Any]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 from tare.datasets.recognise import format_option
 from tare.datasets.repeats import first_repeated
 from tare.datasets.source import printable
+from tare.fidelity.comparison import show
 from tare.formats.yaml_tags import with_tags
 
 __all__ = ["READ_BY", "Readings", "core_loader", "loader", "note_dropped", "says_core"]
@@ -46,7 +47,7 @@ class Readings:
         """Takes a word and what it was read as."""
         self.count += 1
         if len(self.first) < _MOST_TOLD:
-            said = f"{printable(node.value, 30)} is {printable(repr(value), 30)} (line {node.start_mark.line + 1:,})"
+            said = f"{printable(node.value, 30)} is {printable(show(value, 30), 30)} (line {node.start_mark.line + 1:,})"
             self.first.append(said)
 
     def add_finer(self, node: Any) -> None:

@@ -153,7 +153,7 @@ class Library(Installable):
             itself what is too deep. Deeper values and bytes are refused before it sees them, which
             walks them at every call, also when it is measured.
         check: ``check(data)`` raises if the bytes are damaged in a way that would
-            crash this library; `Codec.decode` runs it first unless the data are trusted. What is
+            crash this library, or keep it busy for ever; `Codec.decode` runs it first unless the data are trusted. What is
             measured is the call with trust.
         slow: Whether it is written in pure Python: tried last.
         executes_code: Whether hostile bytes can run code, or crash the interpreter, when decoded.

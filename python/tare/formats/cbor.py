@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Stream, bound
+from tare.formats.cbor_keys import refuse_endless_keys
 from tare.formats.scalars import DEFAULT, NATIVE, ORIENT, ROWS_AS_TEXT, parts_of
 from tare.scalar_text import as_text
 
@@ -95,6 +96,7 @@ FORMAT = Format(
             options={"default": DEFAULT, "orient": ORIENT},
             variants=ROWS_AS_TEXT,
             stream=Stream(_write, _read, list),
+            check=refuse_endless_keys,
             max_depth=3_000,  # writing 10,000 deep overflows its stack; reading refuses more than 400 itself
             notes=("Bytes after the value are not noticed.",),
         ),

@@ -15,7 +15,12 @@ _KNOWN = (bool, int, float, str, bytes, bytearray)
 def _encode(obj: Any, *, default: str) -> bytes:
     from flatbuffers import flexbuffers
 
-    return bytes(flexbuffers.Dumps(texted(obj, _KNOWN, default)))
+    try:
+        return bytes(flexbuffers.Dumps(texted(obj, _KNOWN, default)))
+    except AttributeError as error:
+        if error.name != "encode":
+            raise
+        raise TypeError(f"names must be text, and one is of the type {type(error.obj).__name__}") from error
 
 
 def _decode(data: Buffer, *, default: str) -> Any:

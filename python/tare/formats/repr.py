@@ -6,6 +6,7 @@ The Python twin of R's dput: people can read it, and nothing in it is run.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library
@@ -13,6 +14,8 @@ from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ORIENT, texted
 
 __all__ = ["FORMAT"]
 
+_NODE = re.compile(r"^malformed node or string( on line [0-9]+)?: <ast\.(\w+) object")
+_NODES = {"Call": "a call", "Name": "a name", "Attribute": "an attribute", "BinOp": "an operation"}
 _KNOWN = (bool, int, float, complex, str, bytes)
 
 
@@ -21,7 +24,14 @@ def _encode(obj: Any, *, default: str, orient: str) -> bytes:
 
 
 def _decode(data: Buffer, *, default: str, orient: str) -> Any:
-    return ast.literal_eval(str(data, "utf-8"))
+    try:
+        return ast.literal_eval(str(data, "utf-8"))
+    except ValueError as error:  # which names a place in memory
+        found = _NODE.search(str(error))
+        if found is None:
+            raise
+        got = _NODES.get(found[2], f"another expression ({found[2]})")
+        raise ValueError(f"expected a literal, got {got}{found[1] or ''}") from None
 
 
 FORMAT = Format(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, cast
@@ -14,6 +15,8 @@ _CODE = ("python/", "perl/", "ruby/", "java/", "js/")
 _WORDS = ("null", "bool", "int", "float", "timestamp")
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _FINER = re.compile(r"\.[0-9]{6}[0-9]*[1-9]")  # than microseconds
+_DIGITS = re.compile(r"Exceeds the limit \(([0-9]+) digits\).*")  # what Python says of an integer
+_MOST_DIGITS = r"it has more digits than the \1 that are read"
 _SPACE = re.compile(r"\s+")
 _WRONG = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 
@@ -37,6 +40,8 @@ def with_tags(loader: Any, tell_finer: Callable[[Any], None] | None = None) -> t
         construct = known[NAMESPACE + name]
         if name == "timestamp":
             construct = _exact(construct, known[f"{NAMESPACE}str"], tell_finer)
+        if name == "float":
+            construct = _finite(construct)
         loader.add_constructor(NAMESPACE + name, _checked(_null if name == "null" else construct))
     loader.add_constructor(f"{NAMESPACE}binary", _checked(_binary))
     loader.add_constructor(f"{NAMESPACE}omap", _ordered)
@@ -92,11 +97,23 @@ def _checked(construct: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
             return construct(loader, node)
         except _WRONG as error:
             said = isinstance(error, ValueError) and "invalid literal" not in str(error)
-            why = f": {error}" if said else ""
+            why = f": {_DIGITS.sub(_MOST_DIGITS, str(error))}" if said else ""
             advice = "Quote the value that is meant as text."
             _refuse(f"invalid {_short(node.tag)} {_shown(node.value)}{why}", node, advice)
 
     return checked
+
+
+def _finite(construct: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Returns what makes a number, and no infinity of one that is larger than any double."""
+
+    def finite(loader: Any, node: Any) -> Any:
+        value = construct(loader, node)
+        if math.isinf(value) and "inf" not in node.value.lower():
+            raise ValueError(f"it is {'less' if value < 0 else 'larger'} than any double")
+        return value
+
+    return finite
 
 
 def _null(loader: Any, node: Any) -> None:

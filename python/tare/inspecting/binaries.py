@@ -6,19 +6,18 @@ from collections import Counter
 from collections.abc import Callable
 
 from tare.datasets.source import Source
+from tare.formats import tokens
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
 
 _MOST_TOKENS = 500_000
-# A token: its type, bytes of its head, bytes of its content, number of values it contains.
-Token = tuple[str, int, int, int]
 
 
 def look(source: Source, max_bytes: int) -> Findings:
     """Walk up to half a million tokens."""
     data, share = source.read(max_bytes)
-    read: Callable[[bytes, int], Token] = _msgpack if source.format == "msgpack" else _cbor
+    read: Callable[[bytes, int], tokens.Token] = tokens.OF[source.format]
     walk = _Walk(read)
     walk.run(data)
     findings = Findings(kind="document", rows=walk.values or None)
@@ -43,7 +42,7 @@ def look(source: Source, max_bytes: int) -> Findings:
 class _Walk:
     """Counts and bytes by type."""
 
-    def __init__(self, read: Callable[[bytes, int], Token]) -> None:
+    def __init__(self, read: Callable[[bytes, int], tokens.Token]) -> None:
         self.read = read
         self.counts: Counter[str] = Counter()
         self.sizes: Counter[str] = Counter()
@@ -54,9 +53,9 @@ class _Walk:
 
     def run(self, data: bytes) -> None:
         open_: list[int] = []
-        tokens = 0
-        while self.at < len(data) and tokens < _MOST_TOKENS:
-            tokens += 1
+        count = 0
+        while self.at < len(data) and count < _MOST_TOKENS:
+            count += 1
             try:
                 name, head, size, inner = self.read(data, self.at)
             except IndexError:
@@ -94,62 +93,3 @@ class _Walk:
             open_.pop()
         if not open_:
             self.values += 1
-
-
-def _msgpack(data: bytes, at: int) -> Token:
-    """One token, as the MessagePack specification lays it out."""
-    byte = data[at]
-    if byte <= 0x7F or byte >= 0xE0:
-        return "integers", 1, 0, 0
-    if byte <= 0x8F:
-        return "maps", 1, 0, 2 * (byte & 15)
-    if byte <= 0x9F:
-        return "arrays", 1, 0, byte & 15
-    if byte <= 0xBF:
-        return "text", 1, byte & 31, 0
-    if byte in (0xC0, 0xC2, 0xC3):
-        return "nil, true, false", 1, 0, 0
-    if byte == 0xC1:
-        raise ValueError("byte c1 is never used")
-    if 0xCA <= byte <= 0xD3:
-        return "floats" if byte <= 0xCB else "integers", 1, (4, 8, 1, 2, 4, 8, 1, 2, 4, 8)[byte - 0xCA], 0
-    if 0xD4 <= byte <= 0xD8:
-        return "extensions", 2, 1 << (byte - 0xD4), 0
-    width = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xC7: 1, 0xC8: 2, 0xC9: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}.get(byte)
-    if width is None:
-        width = 2 if byte in (0xDC, 0xDE) else 4
-        count = _number(data, at + 1, width)
-        return ("arrays", 1 + width, 0, count) if byte <= 0xDD else ("maps", 1 + width, 0, 2 * count)
-    size = _number(data, at + 1, width)
-    if byte <= 0xC6:
-        return "binary", 1 + width, size, 0
-    return ("extensions", 2 + width, size, 0) if byte <= 0xC9 else ("text", 1 + width, size, 0)
-
-
-def _cbor(data: bytes, at: int) -> Token:
-    """One token, as RFC 8949 lays it out."""
-    major, low = data[at] >> 5, data[at] & 31
-    if 28 <= low <= 30:
-        raise ValueError(f"byte {data[at]:02x} is reserved")
-    if low == 31:
-        if major == 7:
-            return "break", 1, 0, 0
-        return ("arrays" if major == 4 else "maps" if major == 5 else "text in pieces"), 1, 0, -1
-    width = 0 if low < 24 else 1 << (low - 24)
-    value = low if low < 24 else _number(data, at + 1, width)
-    head = 1 + width
-    if major in (0, 1):
-        return "integers", head, 0, 0
-    if major in (2, 3):
-        return ("binary" if major == 2 else "text"), head, value, 0
-    if major in (4, 5):
-        return ("arrays", head, 0, value) if major == 4 else ("maps", head, 0, 2 * value)
-    if major == 6:
-        return "tags", head, 0, 1
-    return ("floats" if low in (25, 26, 27) else "nil, true, false"), head, 0, 0
-
-
-def _number(data: bytes, at: int, width: int) -> int:
-    if at + width > len(data):
-        raise IndexError(at)
-    return int.from_bytes(data[at : at + width], "big")

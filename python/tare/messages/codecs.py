@@ -390,7 +390,15 @@ _MANY: dict[str, Callable[[dict[str, Any]], Callable[[bytes], list[Any]] | None]
 def _cbor2(options: dict[str, Any], whole: Callable[[Any], bytes]) -> _Pair:
     import cbor2
 
-    return whole, cbor2.loads  # what is written is first looked at for its depth
+    from tare.formats.cbor_keys import refuse_endless_keys
+
+    loads = cbor2.loads
+
+    def decode(data: bytes) -> Any:
+        refuse_endless_keys(data)
+        return loads(data)
+
+    return whole, decode  # what is written is first looked at for its depth
 
 
 _FAST: dict[tuple[str, str], Callable[[dict[str, Any], Callable[[Any], bytes]], _Pair]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Unsupported, UsageError
-from tare.r import vectors
+from tare.r import nested_frames, vectors
 from tare.r.instants import is_in_parts
 from tare.r.losses import Loss, losses_of
 from tare.r.vectors import imported, storage
@@ -104,9 +104,30 @@ def table(
     exported, lost = core.to_arrow(options)
     found.extend(losses_of(lost, path))
     made: pa.Table = imported(exported)
+    made = _with_nested(core, made, path, found, columns)
     if not keyed:
         made = _unnoted(core, made, path, found, columns)
     return made if columns is None or columns == made.column_names else _selected(made, columns)
+
+
+def _with_nested(
+    core: Core, made: pa.Table, path: str, found: list[Loss], columns: list[str] | None
+) -> pa.Table:
+    """The table with lists of data frames that were left as bytes although one type holds all of them."""
+    places = [
+        place for place, name in enumerate(core.names or []) if columns is None or (name or "") in columns
+    ]
+    for place, field in enumerate(made.schema):
+        inner = core.child(places[place]) if place < len(places) else None
+        if inner is None or not _is_mixed(inner, field.type):
+            continue
+        array = nested_frames.column_of(inner, {"na": "null", "metadata": False})
+        if array is not None:
+            made = made.set_column(place, field.name, array)
+            found[:] = [
+                loss for loss in found if (loss.path, loss.kind) != (f"{path}${field.name}", "code_opaque")
+            ]
+    return made
 
 
 def _unnoted(core: Core, made: pa.Table, path: str, found: list[Loss], columns: list[str] | None) -> pa.Table:

@@ -107,6 +107,19 @@ def test_wrong_use_is_told_in_one_line(record, args, said, monkeypatch, tmp_path
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("option", [(), ("--json",), ("--field", "recommendation.route")])
+def test_a_use_without_an_answer_is_exit_code_1(option, tmp_path):
+    """As `tare measure` ends; the record alone is shown, and a use that has an answer is no error."""
+    path = tmp_path / "x.tare.json"
+    path.write_text(json.dumps(synthetic_record("document")), encoding="utf-8")
+    done = tare(path, "--for", "random", *option)
+    assert 1 == done.returncode
+    assert done.stdout
+    assert done.stderr.startswith("tare: nothing is recommended: No codec fits random: ")
+    assert 0 == tare(path, *option).returncode
+    assert 0 == tare(path, "--for", "archive", *option).returncode
+
+
 def test_saved_records_are_shown_by_name_and_the_last_one_without(tmp_path, monkeypatch):
     """As the line of `tare measure` says: no path has to be typed."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

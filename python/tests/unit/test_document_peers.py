@@ -172,3 +172,22 @@ def test_a_missing_server_is_said_with_its_install_line(monkeypatch: pytest.Monk
     assert library.install_line.endswith("apt-get install postgresql")
     with pytest.raises(MissingLibrary, match="apt-get install postgresql"):
         library.require()
+
+
+@pytest.mark.parametrize(("value", "kind"), [({1: 2}, "int"), ([{"a": {None: 1}}], "NoneType")])
+def test_flexbuffers_says_what_its_names_are(value: Any, kind: str) -> None:
+    """Its library says which attribute an integer has not."""
+    codec = need_codec("flexbuffers")
+    with pytest.raises(EncodeError, match=f"names must be text, and one is of the type {kind}"):
+        codec.encode(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [(b"[1,\nf(2)]", "a call"), (b"[nan]", "a name"), (b"a.b", "an attribute"), (b"[1 if 2 else 3]", "another expression .IfExp.")],
+)  # fmt: skip
+def test_what_is_no_literal_of_python_is_told_in_words(text: bytes, got: str) -> None:
+    """Not by its place in memory, which is another each time."""
+    with pytest.raises(DecodeError, match=f"expected a literal, got {got}") as caught:
+        Codec.parse("repr").decode(text)
+    assert "0x" not in str(caught.value)

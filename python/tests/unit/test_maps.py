@@ -225,6 +225,22 @@ def test_a_key_that_stands_twice_is_refused_and_named(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+DEEP = pa.map_(pa.string(), pa.map_(pa.string(), pa.map_(pa.string(), pa.int64())))
+OF_R = [[("a", [("x", [("t", 5)])])], [("b", [])], [("c", [("y", [])])], [], None]
+
+
+@pytest.mark.parametrize("to", ["rds", "qs2", "qdata", "dput"])
+def test_maps_of_maps_are_nested_in_r_where_some_are_empty(to: str, tmp_path: Path) -> None:
+    """A map without entries tells no type: the others tell it, or the column came back as bytes."""
+    done = tare.convert(pa.table({"m": pa.array(OF_R, DEEP)}), tmp_path / f"x.{to}", verify=True)
+    assert [one["verdict"] for one in done.changes] == ["type"]
+    tare.convert(tmp_path / f"x.{to}", tmp_path / "x.json")
+    cells = [row["m"] for row in json.loads((tmp_path / "x.json").read_text())]
+    inner = [{"key": "x", "value": [{"key": "t", "value": 5}]}]
+    assert cells[:2] == [[{"key": "a", "value": inner}], [{"key": "b", "value": []}]]
+    assert cells[2:] == [[{"key": "c", "value": [{"key": "y", "value": []}]}], [], None]
+
+
 @pytest.mark.parametrize("codec", ["json", "ndjson"])
 def test_bytes_within_are_base64_as_those_of_a_column(codec: str, tmp_path: Path) -> None:
     cells = [{"b": b"\0\xff", "l": [b"q"], "m": [("k", b"\1")]}, None]

@@ -522,3 +522,18 @@ def test_thirty_thousand_columns_are_read_again(tmp_path):
     (tmp_path / "x.csv").write_text(",".join(names) + "\n" + ",".join(map(str, range(30_000))) + "\n")
     assert tare.convert(tmp_path / "x.csv", tmp_path / "y.parquet").verified
     assert pq.read_table(tmp_path / "y.parquet").equals(table)
+
+
+def test_merges_of_merges_of_yaml_end(tmp_path):
+    """The other reader makes each name as often as it is named: here 4 to the power of 13 times."""
+    lines = ["a0: &a0 {x: 1}"]
+    for level in range(1, 14):
+        names = ", ".join([f"*a{level - 1}"] * 4)
+        lines += [f"a{level}: &a{level}", f"  <<: [{names}]", f"  k{level}: 1"]
+    (tmp_path / "x.yaml").write_text("\n".join(lines))
+    done = tare.convert(tmp_path / "x.yaml", tmp_path / "x.json")
+    assert done.second["source"]["why"].startswith("its merges stand for more than")
+    few = "x: &x {a: 1}\n" + "".join(f"k{k}:\n  <<: *x\n  b: {k}\n" for k in range(9))
+    (tmp_path / "y.yaml").write_text(few)
+    done = tare.convert(tmp_path / "y.yaml", tmp_path / "y.json")
+    assert "ruamel.yaml (YAML 1.2)" == done.second["source"]["reader"]

@@ -31,6 +31,8 @@ _YAML_BYTES = 32 << 10
 _PART_BYTES = 64 << 10
 _LEAST_ITEMS = 8
 _MOST_ITEMS = 1 << 13
+_LEAST_MERGES = 6  # of which few can stand for many names
+_MOST_MERGED = 100_000
 _ITEM = re.compile(r"\[(\d+)\]")
 
 
@@ -123,6 +125,8 @@ def read_yaml(request: Request) -> SecondReading:
     data = _text(request)
     if len(data) > _YAML_BYTES:
         return SecondReading(why="the other reader is slow, and the text is longer than 32 KiB")
+    if _merges_many(data):
+        return SecondReading(why=f"its merges stand for more than {_MOST_MERGED:,} names")
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -132,6 +136,34 @@ def read_yaml(request: Request) -> SecondReading:
         return SecondReading(why="ruamel.yaml does not read it")
     value = values[0] if len(values) == 1 else values
     return _whole("ruamel.yaml (YAML 1.2)", value, request)
+
+
+def _merges_many(data: bytes) -> bool:
+    """Returns whether merges of merges stand for more names than can be made: ruamel.yaml makes each as often as it is named."""
+    if data.count(b"<<") < _LEAST_MERGES:
+        return False
+    import yaml
+
+    sizes: dict[int, int] = {}
+    roots = list(yaml.compose_all(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    stack: list[tuple[Any, bool]] = [(root, False) for root in roots if root is not None]
+    while stack:
+        node, done = stack.pop()
+        if isinstance(node, yaml.ScalarNode) or (not done and id(node) in sizes):
+            continue
+        pairs = [pair if isinstance(pair, tuple) else (None, pair) for pair in node.value]
+        if not done:
+            sizes[id(node)] = 1  # until what is in it is known
+            stack += [
+                (node, True),
+                *((inner, False) for pair in pairs for inner in pair if inner is not None),
+            ]
+            continue
+        merged = [value for key, value in pairs if key is None or key.tag.endswith(":merge")]
+        sizes[id(node)] = len(pairs) + sum(sizes.get(id(value), 1) for value in merged)
+        if sizes[id(node)] > _MOST_MERGED:
+            return True
+    return False
 
 
 class _Msgspec:
