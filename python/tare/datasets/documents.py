@@ -63,6 +63,7 @@ _SHARED_IN_CBOR = re.compile(rb"(?:\xd8|\xd9\0|\xda\0{3}|\xdb\0{7})[\x19\x1d]")
 # Why a file of a format that can be read in part is not.
 _WHOLE = dict.fromkeys(prefixes.READ, "a file that is one value and no list, or damaged, is read whole")
 _FAR = "Where the file is made, write it as a number, or as missing if it stands for no date."
+_CUT = "The file was cut: fetch or write it again."
 _SPACE = re.compile(r"[ \t\r\n]*")  # of JSON
 
 
@@ -449,7 +450,7 @@ def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
             Unsupported if yaml_tags.is_foreign(error) else Malformed, where, offset=at, advice=advice
         )
     if at >= len(data.rstrip()):
-        return source.error(Truncated, where, offset=at, advice="The file was cut: fetch or write it again.")
+        return source.error(Truncated, where, offset=at, advice=_CUT)
     return source.error(Malformed, where, offset=at, advice="Repair it there.")
 
 
@@ -458,7 +459,7 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
     from tare.codec import Codec
 
     codec = source.reader or Codec.parse(source.format)
-    format = codec.format
+    format, own = codec.format, "" if source.reader else source.format
     if codec.executes_code and not allow_pickle:
         raise NotTrusted(
             f"{printable(source.name)}: {format.id}: reading it can run any code that the file names. If you trust who "
@@ -477,11 +478,10 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         data = encodings.to_utf8(source, data, encoding)
     try:
         with collector.paused():
-            if source.format == "cbor" and source.reader is None:
+            table = plain_table(data) if own == "avro" else None
+            if own == "cbor":
                 value = on_end.cbor(source, data, codec.decode)
-            elif (
-                source.format == "avro" and source.reader is None and (table := plain_table(data)) is not None
-            ):
+            elif table is not None:
                 value = table
             else:
                 value = codec.decode(data, trust=allow_pickle)
@@ -499,14 +499,10 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
                     f"{printable(far, 160)}, beyond the years 1 to 9999, which dates have here",
                     advice=_FAR,
                 ) from None
-            if source.reader is None and (fault := _fault_of(source.format, data)):
+            if own and (fault := _fault_of(own, data)):
                 raise source.error(fault.kind, fault.what, offset=fault.offset, advice=fault.advice) from None
-            cut = isinstance(error, Truncated)
-            advice = (
-                "The file was cut: fetch or write it again."
-                if cut
-                else f"Fetch it again, or say {recognise.format_option()}."
-            )
+            again = f"Fetch it again, or say {recognise.format_option()}."
+            advice = _CUT if isinstance(error, Truncated) else again
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
     except Limit as error:
         if error.offset is None:
@@ -516,7 +512,7 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         value = None
         raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=FLATTEN) from None
     except EncodeError as error:  # a table whose columns have no one type
-        if source.format != "avro" or source.reader is not None:
+        if own != "avro":
             raise
         value = _rows_of_avro(source, data, error)
     shares = source.format not in _TREES or (
