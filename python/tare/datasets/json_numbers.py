@@ -42,7 +42,7 @@ def first_unread(data: bytes) -> Unread | None:
         data: JSON that is valid up to there.
 
     >>> first_unread(b'{"a": ["1e999", {"b/c": -1e400}]}')
-    Unread(text='-1e400 is less than any double', offset=26, pointer='/a/1/b~1c', is_integer=False)
+    Unread(text='-1e400 is less than any double', offset=24, pointer='/a/1/b~1c', is_integer=False)
     """
     if len(data) > _MOST_BYTES or not _MAY_BE.search(data):
         return None
