@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Unsupported, UsageError
-from tare.r import vectors
+from tare.r import odd_names, vectors
 from tare.r.instants import is_in_parts
 from tare.r.losses import Loss, losses_of
 from tare.r.vectors import imported, storage
@@ -102,6 +102,7 @@ def table(
             raise UsageError(f"there is no column {missing[:60]!a}; there are {', '.join(known)[:200]}")
         options["columns"] = columns
     exported, lost = core.to_arrow(options)
+    odd_names.tell(core.attribute("names"), f"{path}@names", found, columns)
     found.extend(losses_of(lost, path))
     made: pa.Table = imported(exported)
     if not keyed:
@@ -271,7 +272,7 @@ def row_names(core: Core) -> list[str] | list[int] | None:
 
 def texts(core: Core) -> list[str]:
     """Strings of a vector as text; a missing one is NA, as R shows it."""
-    return ["NA" if one is None else str(one) for one in core.strings()]
+    return odd_names.texts(core.strings())
 
 
 def plain(core: Core, made: pa.Table, path: str, found: list[Loss]) -> dict[str, list[Any]] | list[list[Any]]:
