@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from itertools import islice
+from collections.abc import Collection
+from itertools import islice, takewhile
 
 from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source, printable
@@ -17,6 +18,9 @@ _AROUND_BYTES = 64 << 10
 _ROWS = 20
 _LINE = re.compile(rb"[^\r\n]+")
 _NUMBER = re.compile(rb" *[+-]?[0-9][0-9.,eE+-]* *")
+_COMMENT = re.compile(rb"(#|//|--|;(?=[^;]*\Z)|[%!](?=[ \t]|\Z|[\r\n]))")
+_BETWEEN = re.compile(rb"[,;\t|]")
+_UNKNOWN = ("~", "\x1f", "\x1e", "\x02")
 _ABSENT = (b"", b"NA")
 _QUOTED = b'"'  # stands for any text in quotes
 _END_OF_DOS = b"\x1a"
@@ -39,8 +43,8 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     line = below[: first_row(below, (delimiter,))].strip(b"\r\n")
     rows = list(islice(unquoted_rows(_unescaped(below, style), delimiter, mark=_QUOTED), _ROWS))
     name = shlex.quote(printable(source.name))
-    if line.startswith(b"#"):
-        return f"Comment lines are skipped before the header only: remove it, e.g. by grep -v '^#' {name}."
+    if reason := _comment(source, data, style, line, start):
+        return reason
     if re.search(rb"(?:^|" + re.escape(delimiter.encode()) + rb")'[^']", line) and line.count(b"'") > 1:
         return (
             "If its values are in single quotes, write double quotes instead: those alone enclose values. "
@@ -78,6 +82,40 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
         "If its last values are missing, add the delimiters before them, or have pandas add them: "
         f"read_csv({printable(source.name)!r}).to_csv(...); else remove that row."
     )
+
+
+def _comment(source: Source, data: bytes, style: Dialect, line: bytes, start: int) -> str:
+    """Returns what to do about comment lines, if a row is one or stands right below some; empty if it does not."""
+    name = shlex.quote(printable(source.name))
+    lines = data[:_AROUND_BYTES].splitlines(keepends=True)
+    above = [one for one in takewhile(lambda one: _mark(one) or not one.strip(), lines) if one.strip()]
+    marks = dict.fromkeys(map(_mark, above))
+    if set(marks) - {"#"} and start <= sum(map(len, lines[: lines.index(above[-1]) + 1])):
+        rows = list(islice(unquoted_rows(b"".join(lines[len(above) :]), style.delimiter), _ROWS))
+        if len({len(_BETWEEN.findall(row)) for row in rows[:2]}) == 1:
+            said = " or ".join(repr(mark) for mark in marks)
+            return (
+                f"If the lines that begin with {said} are comments, remove them: "
+                f"grep -vE {_pattern(marks)} {name} | tare convert - OUT --from csv."
+            )
+    mark = _mark(line)
+    if mark == "#":
+        return f"Comment lines are skipped before the header only: remove it, e.g. by grep -v '^#' {name}."
+    if mark and mark != style.delimiter:
+        return (
+            f"If a line that begins with {mark!r} is a comment, remove it, e.g. by grep -v '^{mark}' {name}."
+        )
+    return ""
+
+
+def _mark(line: bytes) -> str:
+    """Returns the mark of a comment that a line begins with; empty without one."""
+    found = _COMMENT.match(line)
+    return found[1].decode() if found else ""
+
+
+def _pattern(marks: Collection[str]) -> str:
+    return shlex.quote(f"^({'|'.join(marks)})" if len(marks) > 1 else f"^{next(iter(marks))}")
 
 
 def reason_of_last(source: Source, data: bytes, style: Dialect, start: int) -> str:
@@ -133,6 +171,8 @@ def header_below(source: Source, data: bytes, style: Dialect) -> str:
     if not style.one:
         return ""
     head = data[:_AROUND_BYTES]
+    if reason := _unknown_delimiter(source, head, whole=len(head) == len(data)):
+        return reason
     for delimiter in DELIMITERS:
         rows = list(islice(unquoted_rows(head, delimiter, mark=_QUOTED), 50))
         counts = [row.count(delimiter.encode()) for row in rows]
@@ -153,6 +193,22 @@ def header_below(source: Source, data: bytes, style: Dialect) -> str:
             return (
                 f"it was read as one column, and its rows have {counts[first] + 1} fields between {delimiter!r} from "
                 f"{printable(rows[first].decode('utf-8', 'replace'), 40)!r} on: if that is the header, remove the lines above it"
+            )
+    return ""
+
+
+def _unknown_delimiter(source: Source, head: bytes, *, whole: bool) -> str:
+    """Returns the note on rows that all have as many of a character that separates fields nowhere here; empty without one."""
+    for delimiter in _UNKNOWN:
+        counts = [row.count(delimiter.encode()) for row in islice(unquoted_rows(head, delimiter), 50)]
+        if not whole and len(counts) < 50:
+            counts.pop()  # it may be cut
+        if len(counts) > 1 and counts[0] and len(set(counts)) == 1:
+            shown = delimiter if delimiter.isprintable() else f"\\{ord(delimiter):03o}"
+            name = shlex.quote(printable(source.name))
+            return (
+                f"it was read as one column, and each row has {counts[0] + 1} fields between {delimiter!r}: if that separates "
+                f"them, have tabs do so: tr '{shown}' '\\t' < {name} | tare convert - OUT --from csv"
             )
     return ""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tare.datasets import csv_misfits, csvs
 from tare.datasets.source import HEAD_BYTES, Source, printable
 from tare.errors import TareError
-from tare.formats.csv_rows import BOM
+from tare.formats.csv_rows import BOM, RARE_DELIMITERS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +39,8 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     """
     import pyarrow as pa
 
+    if style.delimiter in RARE_DELIMITERS:
+        source.notes.append(f"its fields are taken to be separated by {style.delimiter!r}")
     source.notes += filter(None, [csv_misfits.header_below(source, data, style)])
     zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
     texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
