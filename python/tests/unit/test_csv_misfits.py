@@ -141,6 +141,6 @@ def test_a_delimiter_that_none_looks_for_is_noted_and_what_makes_it_one_works(tm
         path.write_text(f"a{delimiter}b\n1{delimiter}x\n2{delimiter}y\n")
         (note,) = open_dataset(path).notes
         assert f"each row has 2 fields between {delimiter!r}" in note
-        made = subprocess.run(["sh", "-c", note.partition("do so: ")[2].partition(" | ")[0]], cwd=tmp_path, capture_output=True)  # fmt: skip
+        made = subprocess.run(["sh", "-c", note.partition("do so: ")[2].partition(" | ")[0]], cwd=tmp_path, capture_output=True, check=True)  # fmt: skip
         tare.convert(io.BytesIO(made.stdout), out, format="csv")
         assert {"a": [1, 2], "b": ["x", "y"]} == pd.read_parquet(out).to_dict("list")
