@@ -8,6 +8,7 @@ before anything is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tare.bare_arrays import python_values, texts
@@ -18,12 +19,14 @@ from tare.scalar_text import as_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["csv_parts", "json_parts"]
+__all__ = ["csv_parts", "json_parts", "text_by_orjson"]
 
 Parts = Iterator[bytes | memoryview]
 # Rows that are text at a time, so that memory does not grow with the table.
 _CELLS = 1 << 17
 _LEAST_ROWS = 1 << 10
+_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_MINUTE = timedelta(minutes=1)
 _BARE = {"tare:bare": ""}
 
 
@@ -52,6 +55,21 @@ def json_parts(
     if form.endswith("lines"):
         return _blocks(ready, table.num_columns) if table.num_rows else iter((b"\n",))
     return _array(_blocks(ready, table.num_columns), 2 if form == "spaced items" else 1)
+
+
+def text_by_orjson(value: Any) -> str:
+    """Returns the text of a date or time by orjson; by Python where its offset from UTC has seconds, which orjson rounds.
+
+    >>> from datetime import datetime, timedelta, timezone
+    >>> text_by_orjson(datetime(1930, 1, 1, tzinfo=timezone(timedelta(minutes=19, seconds=32))))
+    '1930-01-01T00:00:00+00:19:32'
+    """
+    import orjson
+
+    offset = value.utcoffset() if hasattr(value, "utcoffset") else None
+    if offset is not None and offset % _MINUTE:
+        return as_text(value)
+    return orjson.dumps(value)[1:-1].decode()
 
 
 def csv_parts(table: pa.Table, delimiter: str) -> Parts | None:
@@ -152,11 +170,28 @@ def _of_csv(column: Any) -> tuple[Any, bool] | None:
     if is_.is_decimal(kind) or is_.is_duration(kind) or is_.is_date64(kind):
         return column.cast(pa.string()), True
     if is_.is_timestamp(kind) and kind.tz not in (None, "UTC"):  # whose rules are asked for each value
-        written = _by_value(column, lambda levels: levels.cast(pa.string()))
+        written = _by_value(column, _zoned_texts)
         return written.cast(pa.string()), True
     plain = (is_.is_null, is_.is_boolean, is_.is_integer, is_.is_floating, is_.is_date32, is_.is_time)
     text = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_timestamp(kind)
     return (column, False) if text or any(test(kind) for test in plain) else None
+
+
+def _zoned_texts(moments: Any) -> Any:
+    """Returns the texts of moments with their offsets, as Arrow writes them; in UTC where an offset has seconds, which Arrow cuts off."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    written = moments.cast(pa.string())
+    if moments.type.tz[:1] in "+-":
+        return written
+    plain = pa.timestamp(moments.type.unit)
+    away: Any = pc.subtract(pc.local_timestamp(moments), moments.cast(plain)).cast(pa.int64())
+    minute = 60 * _A_SECOND[moments.type.unit]
+    odd = pc.not_equal(pc.multiply(pc.divide(away, minute), minute), away)
+    if not pc.any(odd).as_py():
+        return written
+    return pc.if_else(odd, moments.cast(pa.timestamp(moments.type.unit, "UTC")).cast(pa.string()), written)
 
 
 def _plain_of(column: Any) -> Any:
@@ -179,7 +214,7 @@ def _of_json(
     if is_.is_nested(kind):
         return (column, False) if _is_written(kind, default, text_of) else None
     if is_.is_dictionary(kind):
-        if _is_written(kind.value_type, default, text_of):
+        if _is_written(kind.value_type, default, text_of) and not getattr(kind.value_type, "tz", None):
             return column, False
         column = column.cast(kind.value_type)
         kind = column.type

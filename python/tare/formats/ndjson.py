@@ -58,11 +58,7 @@ def _join(parts: Iterable[Buffer], **options: Any) -> Buffer:
 
 
 def _of_arrow(table: pa.Table, *, default: str) -> Iterator[Buffer] | None:
-    import orjson
-
-    return table_text.json_parts(
-        table, "lines", default=default, text_of=lambda value: orjson.dumps(value)[1:-1].decode()
-    )
+    return table_text.json_parts(table, "lines", default=default, text_of=table_text.text_by_orjson)
 
 
 def _encode_msgspec(obj: Any, *, default: str) -> bytes:

@@ -255,3 +255,14 @@ def test_what_is_no_file_of_r_is_malformed():
     """However it is compressed."""
     with pytest.raises((Malformed, Unsupported)):
         r.read(bz2.compress(b"no file of R" * 1000))
+
+
+def test_an_offset_that_is_none_is_told_as_a_zone_that_nothing_knows(tmp_path):
+    """As the names of such zones are; in lists too."""
+    import pyarrow as pa
+
+    moments = pa.array([0], pa.timestamp("us", "+99:99"))
+    for value in (pa.table({"t": moments}), {"t": [moments]}):
+        r.write(value, tmp_path / "x.rds")
+        done = tare.convert(tmp_path / "x.rds", tmp_path / "x.json")
+        assert "unknown time zone +99:99" in [loss["r"] for loss in done.losses]

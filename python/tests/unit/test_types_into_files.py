@@ -13,7 +13,7 @@ import pytest
 from pyarrow import orc
 
 import tare
-from tare.errors import Limit, Unsupported
+from tare.errors import EncodeError, Limit, Unsupported
 
 ONE = uuid.UUID(int=2**100 + 7)
 EXTENSIONS: dict[str, tuple[Any, list[str]]] = {
@@ -51,8 +51,57 @@ def test_a_zone_that_is_not_known_is_named(nested: bool, tmp_path: Path) -> None
     moments: Any = pa.array([0, None], pa.timestamp("s", "Mars/Base"))
     if nested:
         moments = pa.StructArray.from_arrays([moments], ["t"])
-    with pytest.raises(Unsupported, match="time zone 'Mars/Base' is not one that is known here"):
+    with pytest.raises(
+        Unsupported, match="invalid time zone 'Mars/Base': expected a name that is known here"
+    ):
         tare.convert(pa.table({"c": moments}), tmp_path / "x.ndjson")
+
+
+@pytest.mark.parametrize("name", ["json", "ndjson", "yaml", "msgpack"])
+def test_an_offset_that_is_none_is_no_year_that_is_too_far(name: str, tmp_path: Path) -> None:
+    for zone in ("+99:99", "+0530", "+24:00"):
+        table = pa.table({"c": pa.array([None, 0], pa.timestamp("s", zone))})
+        with pytest.raises(Unsupported, match=f"column 'c', row 2: invalid time zone '[+]{zone[1:]}'"):
+            tare.convert(table, tmp_path / f"x.{name}")
+
+
+BEFORE_1937 = pa.array([-2_000_000_000, None, 1_000_000_000], pa.timestamp("s", "Europe/Amsterdam"))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.json", '"1906-08-16T20:46:12+00:19:32"'),
+        ("x.ndjson", '"1906-08-16T20:46:12+00:19:32"'),
+        ("x.csv", "1906-08-16 20:26:40"),
+        ("x.yaml", "1906-08-16 20:26:40+00:00"),
+        ("x.msgpack", "1906-08-16T20:46:12+00:19:32"),
+    ],
+)
+def test_moments_whose_offset_has_seconds_are_kept(unit: str, name: str, text: str, tmp_path: Path) -> None:
+    """As those before 1937 in Amsterdam: by the text that has them, in UTC where none has."""
+    table = pa.table({"t": BEFORE_1937.cast(pa.timestamp(unit, BEFORE_1937.type.tz))})
+    done = tare.convert(table, tmp_path / name)
+    assert done.verified
+    assert {"type"} == {change["verdict"] for change in done.changes}
+    if unit != "ns" or name == "x.csv":
+        assert text in (tmp_path / name).read_bytes().decode("latin1")
+    assert not [note for note in done.notes if "reads" in note]
+
+
+@pytest.mark.parametrize("codec", ["json:stdlib,default=text", "yaml:ruamel,default=text", "msgpack"])
+def test_a_value_whose_offset_has_seconds_is_kept_or_refused(codec: str, tmp_path: Path) -> None:
+    """Its text has them; that YAML has no such text is told."""
+    moment = dt.datetime(1930, 1, 1, tzinfo=dt.timezone(dt.timedelta(minutes=19, seconds=32)))
+    if codec.startswith("yaml"):
+        with pytest.raises(
+            EncodeError, match=r"a would change: .* comes back as datetime.datetime\(1929, 12, 31"
+        ):
+            tare.convert({"a": moment}, tmp_path / "x", codec=codec)
+        return
+    tare.convert({"a": moment}, tmp_path / "x", codec=codec)
+    assert b"1930-01-01T00:00:00+00:19:32" in (tmp_path / "x").read_bytes()
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])
