@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import TareError
+from tare.errors import Limit, TareError
+from tare.frames import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,10 +13,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tare.codec import Codec
+    from tare.dataset import Dataset
+    from tare.datasets.source import Source
 
-__all__ = ["first_refused", "first_refused_column"]
+__all__ = ["first_refused", "first_refused_column", "refuse_rows_of_nothing"]
 
 _MOST_LEVELS = 1000
+# Rows that take less than this part of a byte each hold nothing: as many as a few bytes may claim become no text.
+_LEAST_BYTES, _MOST_EMPTY = 1 / 64, 10_000_000
+_IN_NO_BYTES = ("arrow", "parquet")
 
 
 def first_refused(codec: Codec, value: Any) -> tuple[str, Any] | None:
@@ -123,3 +129,27 @@ def _refused_inside(codec: Codec, wrap: Callable[[Any], Any], value: Any) -> tup
         else:
             members = half
     return None
+
+
+def refuse_rows_of_nothing(data: Dataset, codec: Codec, source: Source | None) -> None:
+    """Refuses billions of rows without a value, which a file of some bytes may claim, where each of them would be written.
+
+    Args:
+        data: What is converted.
+        codec: How it is to be written.
+        source: The file; None for what is in memory, and whose owner knows its length.
+
+    Raises:
+        Limit: They are more than ten million.
+    """
+    if source is None or data.kind != "table" or codec.format_id in _IN_NO_BYTES:
+        return
+    table: pa.Table = data.value
+    rows = table.num_rows
+    if table.num_columns and rows > _MOST_EMPTY and (size := bytes_of(table)) < rows * _LEAST_BYTES:
+        raise source.error(
+            Limit,
+            f"{rows:,} rows that hold next to nothing ({size:,} bytes): at most {_MOST_EMPTY:,} such rows are written as "
+            f"{codec.format_id}",
+            advice="Convert it to .arrow, which has them in as few bytes.",
+        )

@@ -16,6 +16,7 @@ from tare import table_text
 from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Stream
 from tare.formats.columnar import INFER_ROWS, polars_library
 from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ROWS_AS_TEXT, hook, is_lines, parts_of
+from tare.frames import hold_empty
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,6 +124,8 @@ def _read_stdlib(file: BinaryIO, *, default: str) -> Iterator[Any]:
 
 
 def _encode_polars(obj: pl.DataFrame, *, infer_rows: int) -> bytes:
+    if not obj.width:
+        hold_empty(obj.height)
     file = BytesIO()
     obj.write_ndjson(file)
     return file.getvalue() or b"\n"
