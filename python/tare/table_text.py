@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tare.bare_arrays import python_values, texts
-from tare.errors import TareError
+from tare.errors import TareError, Unsupported
 from tare.kinds import in_microseconds
 from tare.scalar_text import as_text
 
@@ -26,6 +26,10 @@ Parts = Iterator[bytes | memoryview]
 _CELLS = 1 << 17
 _LEAST_ROWS = 1 << 10
 _A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_DAYS = (
+    -12_687_427,
+    11_248_737,
+)  # since 1970, from which and before which each zone's time is of such a year
 _MINUTE = timedelta(minutes=1)
 _BARE = {"tare:bare": ""}
 
@@ -72,12 +76,16 @@ def text_by_orjson(value: Any) -> str:
     return orjson.dumps(value)[1:-1].decode()
 
 
-def csv_parts(table: pa.Table, delimiter: str) -> Parts | None:
+def csv_parts(table: pa.Table, delimiter: str, first: int = 0) -> Parts | None:
     r"""Returns the header and the rows as Arrow's writer of CSV writes them, in parts.
 
     Args:
         table: The table.
         delimiter: What stands between fields.
+        first: Rows that stand before those of the table, for messages.
+
+    Raises:
+        Unsupported: A date or moment lies where Arrow's texts of them are no dates.
 
     >>> import pyarrow as pa
     >>> b"".join(csv_parts(pa.table({"a": [1, None], "b": ["x", ""]}), ","))
@@ -85,6 +93,8 @@ def csv_parts(table: pa.Table, delimiter: str) -> Parts | None:
     """
     if not table.num_columns:
         return None
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        _refuse_far(name, column, first)
     found = _prepared(table, lambda _, column: _of_csv(column))
     ready = None if found is None else _texts(found, delimiter)
     if ready is None:
@@ -151,6 +161,40 @@ def _prepared(table: pa.Table, texted: Callable[[str, Any], tuple[Any, bool] | N
         fields.append(pa.field(field.name, written.type, metadata=_BARE if bare else None))
         columns.append(written)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _refuse_far(name: str, column: Any, first: int) -> None:
+    """Refuses a column with a day of no year of which Arrow has a text.
+
+    Raises:
+        Unsupported: It has one; column and row are named.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    days = 1 if pa.types.is_date32(kind) else 86_400_000 if pa.types.is_date64(kind) else 0
+    if pa.types.is_timestamp(kind) and kind.unit != "ns":
+        days = 86_400 * _A_SECOND[kind.unit]
+    if not days:
+        return
+    numbers: Any = (column.cast(kind) if kind != column.type else column).cast(
+        pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    )
+    least, most = (number * days for number in _DAYS)
+    ends: Any = pc.min_max(numbers).as_py()
+    if ends["min"] is None or (ends["min"] >= least and ends["max"] < most):
+        return
+    far = pc.or_(pc.less(numbers, least), pc.greater_equal(numbers, most))
+    row = pc.index(far, True).as_py()
+    raise Unsupported(
+        f"csv: column {name[:80]!r}, row {first + row + 1:,}: a value of type {kind} ({numbers[row].as_py()}) lies beyond the "
+        "years -32,767 to 32,767, of which CSV has dates here: leave the column out",
+        format="csv",
+        path=name,
+    )
 
 
 def _of_csv(column: Any) -> tuple[Any, bool] | None:

@@ -107,7 +107,7 @@ def _uuids_from_text(a: Any, b: Any) -> Differences:
 
 def _from_text(a: Any, b: Any) -> Differences:
     """Casts texts; what cannot be a value of the type is set aside, so that it spoils no cast."""
-    b = _in_utc(a.type, b)
+    b = given = _in_utc(a.type, b)
     pattern = next((pattern for tests, pattern in _PLAUSIBLE if any(test(a.type) for test in tests)), None)
     hopeless = None
     if pattern is not None:
@@ -118,9 +118,26 @@ def _from_text(a: Any, b: Any) -> Differences:
     found = _by_parts(a, b, [FAILURES])
     if found.value is not None and any(form(a.type) for form in _TEXT_FORMS):
         found = _by_value(a, b, np.flatnonzero(found.value))
+    if hopeless is not None and (pa.types.is_date(a.type) or pa.types.is_timestamp(a.type)):
+        hopeless = _other_texts(a, given, hopeless)
+        if found.value is not None:  # those set aside became nulls, which no date or moment is
+            left = found.value & ~odd.to_numpy(zero_copy_only=False)
+            found = Differences(left if left.any() else None)
     if hopeless is not None:
         return Differences(hopeless if found.value is None else found.value | hopeless)
     return found
+
+
+def _other_texts(a: Any, b: Any, mask: Mask) -> Mask | None:
+    """Those rows whose text is not what Arrow writes of a day or moment: that of a year above 9999 it does not read."""
+    rows = np.flatnonzero(mask)
+    try:
+        same = pc.equal(a.take(pa.array(rows)).cast(b.type), b.take(pa.array(rows)))
+    except pa.ArrowException:  # one beyond all texts
+        return mask
+    mask = mask.copy()
+    mask[rows] = ~pc.fill_null(same, False).to_numpy(zero_copy_only=False)
+    return mask if mask.any() else None
 
 
 def _in_utc(kind: Any, texts: Any) -> Any:

@@ -14,6 +14,7 @@ from pyarrow import orc
 
 import tare
 from tare.errors import EncodeError, Limit, Unsupported
+from tare.fidelity.column_casts import cast_differences
 
 ONE = uuid.UUID(int=2**100 + 7)
 EXTENSIONS: dict[str, tuple[Any, list[str]]] = {
@@ -140,3 +141,33 @@ def test_what_is_nested_too_deeply_to_be_written_names_the_file(tmp_path: Path) 
         Limit, match=r"^x\.R: .*nested too deeply.*Nothing was written\. Choose another --codec"
     ):
         tare.convert(tmp_path / "x.R", tmp_path / "x.json", format="dput")
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("within", [lambda column: column, lambda column: column.dictionary_encode()])
+@pytest.mark.parametrize(
+    ("kind", "days"),
+    [(pa.date32(), 1), (pa.date64(), 86_400_000), (pa.timestamp("s"), 86_400), (pa.timestamp("us", "UTC"), 86_400_000_000)],
+)  # fmt: skip
+def test_days_of_no_four_digits_are_text_or_refused(
+    kind: Any, days: int, within: Any, verify: bool, tmp_path: Path
+) -> None:
+    """Arrow's text of those beyond the year 32,767 is no date: `<value out of range: 2147483647>`."""
+    numbers = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    column = within(pa.array([0, None, 2_932_897 * days, -800_000 * days], numbers).cast(kind))
+    done = tare.convert(pa.table({"c": column}), tmp_path / "x.csv", verify=verify)
+    assert done.rows == 4
+    texts = [line.strip('"') for line in (tmp_path / "x.csv").read_text().splitlines()[1:]]
+    starts = ["1970-01-01", "", "10000-01-01", "-0221-09-04"]
+    assert [text[: len(start)] for text, start in zip(texts, starts, strict=True)] == starts
+    far = within(pa.array([0, None, 100_000_000 * days], numbers).cast(kind))
+    with pytest.raises(Unsupported, match=r"column 'c', row 3: .*beyond the years -32,767 to 32,767"):
+        tare.convert(pa.table({"c": far}), tmp_path / "x.csv", verify=verify)
+
+
+def test_an_offset_that_lost_its_seconds_is_another_moment() -> None:
+    """Though it is the text that Arrow writes."""
+    column = pa.array([-2_000_000_000], pa.timestamp("s", "Europe/Amsterdam"))
+    assert cast_differences(column, pa.array(["1906-08-16 20:46:12+0019"])).value is not None
+    assert cast_differences(column, pa.array(["1906-08-16 20:46:12+00:19:32"])).value is None
+    assert cast_differences(column, pa.array(["1906-08-16 20:46:12+00:19:33"])).value is not None
