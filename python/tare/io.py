@@ -413,7 +413,7 @@ def _whole(
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     later = not verify and not hasattr(job.dst, "write")  # what went into a file object is not taken back
-    refuse_rows_of_nothing(data, codec, source)
+    refuse_rows_of_nothing(data.value, codec, source)
     advise = partial(advising, data.name, data.value, data.kind, given=job.given, line_of=line_of, hint=hint)
     with advise(codec):
         if data.kind == "table" and objects.writes(codec):

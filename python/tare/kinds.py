@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.arrays import array_of, unknown_zone
 from tare.errors import EncodeError, Unsupported, UsageError
-from tare.frames import bytes_of, empty_records, rows_alone
+from tare.frames import bytes_of, empty_records, hold_empty, rows_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,6 +43,7 @@ __all__ = [
     "convert",
     "count_items",
     "has_other_time",
+    "hold_empty",
     "in_microseconds",
     "kind_of",
     "memory_kind",

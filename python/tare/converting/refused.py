@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tare.codec import Codec
-    from tare.dataset import Dataset
     from tare.datasets.source import Source
 
-__all__ = ["first_refused", "first_refused_column", "refuse_rows_of_nothing"]
+__all__ = ["first_refused", "first_refused_column", "reason_of", "refuse_rows_of_nothing"]
 
 _MOST_LEVELS = 1000
 # Rows that take less than this part of a byte each hold nothing: as many as a few bytes may claim become no text.
@@ -92,6 +91,15 @@ def _in_map(value: Any) -> Any:
     return {"x": value}
 
 
+def reason_of(codec: Codec, value: Any) -> str:
+    """Returns what a codec says of a value that it refuses; empty if it takes it."""
+    try:
+        codec.encode(value)
+    except TareError as error:
+        return str(error)
+    return ""
+
+
 def _takes(codec: Codec, value: Any) -> bool:
     try:
         codec.encode(value)
@@ -131,22 +139,21 @@ def _refused_inside(codec: Codec, wrap: Callable[[Any], Any], value: Any) -> tup
     return None
 
 
-def refuse_rows_of_nothing(data: Dataset, codec: Codec, source: Source | None) -> None:
+def refuse_rows_of_nothing(value: Any, codec: Codec, source: Source | None) -> None:
     """Refuses billions of rows without a value, which a file of some bytes may claim, where each of them would be written.
 
     Args:
-        data: What is converted.
+        value: What is converted, a table or a document.
         codec: How it is to be written.
         source: The file; None for what is in memory, and whose owner knows its length.
 
     Raises:
         Limit: They are more than ten million.
     """
-    if source is None or data.kind != "table" or codec.format_id in _IN_NO_BYTES:
+    if source is None or not getattr(value, "num_columns", 0) or codec.format_id in _IN_NO_BYTES:
         return
-    table: pa.Table = data.value
-    rows = table.num_rows
-    if table.num_columns and rows > _MOST_EMPTY and (size := bytes_of(table)) < rows * _LEAST_BYTES:
+    rows = value.num_rows
+    if rows > _MOST_EMPTY and (size := bytes_of(value)) < rows * _LEAST_BYTES:
         raise source.error(
             Limit,
             f"{rows:,} rows that hold next to nothing ({size:,} bytes): at most {_MOST_EMPTY:,} such rows are written as "

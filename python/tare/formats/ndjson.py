@@ -16,7 +16,7 @@ from tare import table_text
 from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Stream
 from tare.formats.columnar import INFER_ROWS, polars_library
 from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ROWS_AS_TEXT, hook, is_lines, parts_of
-from tare.frames import hold_empty
+from tare.kinds import hold_empty
 
 if TYPE_CHECKING:
     import polars as pl

@@ -33,3 +33,10 @@ def test_a_long_duration_is_said_to_be_beyond_days(tmp_path):
     pq.write_table(pa.table({"d": pa.array([1, 2**62], pa.duration("ms"))}), tmp_path / "x.parquet")
     with pytest.raises(Unsupported, match=r"column 'd', row 2: .* beyond 999,999,999 days"):
         tare.convert(tmp_path / "x.parquet", tmp_path / "x.json")
+
+
+def test_the_reason_is_that_of_the_column_that_is_named():
+    """Not of another one that is refused as well."""
+    table = pa.table({"id": [1], "bytes": [b"X\n\0\0\0\xff"], "list": [[1]]})
+    with pytest.raises(EncodeError, match=r"Invalid UTF8 payload, in column 'bytes' \(binary\), row 1\."):
+        tare.convert(table, "x.csv")
