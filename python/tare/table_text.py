@@ -187,7 +187,8 @@ def _refuse_far(name: str, column: Any, first: int) -> None:
     ends: Any = pc.min_max(numbers).as_py()
     if ends["min"] is None or (ends["min"] >= least and ends["max"] < most):
         return
-    far = pc.or_(pc.less(numbers, least), pc.greater_equal(numbers, most))
+    ends = [pa.scalar(number, numbers.type) for number in (least, most)]
+    far: Any = pc.or_(pc.less(numbers, ends[0]), pc.greater_equal(numbers, ends[1]))
     row = pc.index(far, True).as_py()
     raise Unsupported(
         f"csv: column {name[:80]!r}, row {first + row + 1:,}: a value of type {kind} ({numbers[row].as_py()}) lies beyond the "

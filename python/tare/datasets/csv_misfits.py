@@ -20,7 +20,9 @@ _LINE = re.compile(rb"[^\r\n]+")
 _NUMBER = re.compile(rb" *[+-]?[0-9][0-9.,eE+-]* *")
 _COMMENT = re.compile(rb"(#|//|--|;(?=[^;]*\Z)|[%!](?=[ \t]|\Z|[\r\n]))")
 _BETWEEN = re.compile(rb"[,;\t|]")
-_UNKNOWN = ("~", "\x1f", "\x1e", "\x02")
+_UNKNOWN = ("~", "\x1f", "\x1e", "\x02", "::", "@@", "\u00a6", "\u00ac", "\u00a7")
+_COUNT = re.compile(rb"\(?[\d,.]+ (?:rows?|records?|Zeilen?|lignes?|filas?)[^,;\t|]*", re.IGNORECASE)
+_RULE = re.compile(rb"[-+|= ]*(?:--|==)[-+|= ]*")
 _ABSENT = (b"", b"NA")
 _QUOTED = b'"'  # stands for any text in quotes
 _END_OF_DOS = b"\x1a"
@@ -43,6 +45,13 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     line = below[: first_row(below, (delimiter,))].strip(b"\r\n")
     rows = list(islice(unquoted_rows(_unescaped(below, style), delimiter, mark=_QUOTED), _ROWS))
     name = shlex.quote(printable(source.name))
+    if _RULE.fullmatch(line):
+        return (
+            "A line between names and rows, as clients of SQL draw it, is a row here: remove it, e.g. by "
+            f"grep -vE '^[-+|= ]+$' {name}."
+        )
+    if not line.strip():
+        return f"It holds blanks alone: remove it, e.g. by grep -v '^[[:space:]]*$' {name}."
     if reason := _comment(source, data, style, line, start):
         return reason
     if re.search(rb"(?:^|" + re.escape(delimiter.encode()) + rb")'[^']", line) and line.count(b"'") > 1:
@@ -130,6 +139,9 @@ def reason_of_last(source: Source, data: bytes, style: Dialect, start: int) -> s
     last = data[start:]
     if last.strip() == _END_OF_DOS:
         return _without_mark(source)
+    if _COUNT.fullmatch(last.strip()):
+        name = shlex.quote(printable(source.name))
+        return f"It is how clients of SQL end, with the number of rows: remove it, e.g. by sed '$d' {name}."
     return _misplaced_quote(source, last[:_AROUND_BYTES], style)
 
 
@@ -204,11 +216,15 @@ def _unknown_delimiter(source: Source, head: bytes, *, whole: bool) -> str:
         if not whole and len(counts) < 50:
             counts.pop()  # it may be cut
         if len(counts) > 1 and counts[0] and len(set(counts)) == 1:
-            shown = delimiter if delimiter.isprintable() else f"\\{ord(delimiter):03o}"
             name = shlex.quote(printable(source.name))
+            if delimiter.isascii() and len(delimiter) == 1:
+                shown = delimiter if delimiter.isprintable() else f"\\{ord(delimiter):03o}"
+                command = f"tr '{shown}' '\\t'"
+            else:
+                command = f"sed $'s/{delimiter}/\\t/g'"
             return (
                 f"it was read as one column, and each row has {counts[0] + 1} fields between {delimiter!r}: if that separates "
-                f"them, have tabs do so: tr '{shown}' '\\t' < {name} | tare convert - OUT --from csv"
+                f"them, have tabs do so: {command} < {name} | tare convert - OUT --from csv"
             )
     return ""
 

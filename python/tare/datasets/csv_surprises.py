@@ -26,6 +26,12 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _TRAILING_ZERO = re.compile(rb"\.\d+0[\"\s,;|]")
 _DECIMAL = re.compile(r"[+-]?(\d+)\.(\d+)")
 _TOLD = 5
+_MARKS = r"\.[A-Z_]?|--?|\?|\\N|#(?:NULL!|DIV/0!|VALUE!|REF!|NUM!|NAME\?)"
+_MARK = re.compile(_MARKS)
+_MARK_FIELD = re.compile(
+    rf'(?:^|[,;\t|^\x01])[ "]*(?:{_MARKS})[ "]*(?:[,;\t|^\x01\r\n]|\Z)'.encode(), re.MULTILINE
+)
+_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
 
 
 def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialect) -> None:
@@ -48,7 +54,8 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     has_zeros = _TRAILING_ZERO.search(head) is not None
     doubles = [one.name for one in schema if (has_zeros or b"+" in head) and one.type == pa.float64()]
     often = Counter(schema.names)
-    names = [name for name in (*zoned, *texts, *doubles) if often[name] == 1]
+    marked = [one.name for one in schema if one.type == pa.string()] if _MARK_FIELD.search(head) else []
+    names = [name for name in dict.fromkeys([*zoned, *texts, *doubles, *marked]) if often[name] == 1]
     if not names:
         return
     try:
@@ -62,6 +69,9 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     _note(source, "times with offsets are read as UTC", zoned, cells, _have_offsets)
     _note(source, "numbers with a decimal comma are read as text", texts, cells, _are_decimal)
     _note(source, "integers with a plus are read as doubles", doubles, cells, _have_plus)
+    for mark, found in _marks_of(marked, cells).items():
+        what = f"{mark!r} is read as text; if it stands for a missing value, leave the field empty"
+        _note(source, what, found, {}, lambda _: True)
     _note(source, "texts such as 1.10 are read as numbers (1.1)", doubles, cells, _are_versions)
 
 
@@ -76,6 +86,26 @@ def _note(
     if found:
         more = ", ..." if len(found) > _TOLD else ""
         source.notes.append(f"{what}: {', '.join(found[:_TOLD])}{more}")
+
+
+def _marks_of(names: Sequence[str], cells: dict[str, list[str]]) -> dict[str, list[str]]:
+    r"""Returns marks of missing values that this reader does not take for such, with the columns that are text for them.
+
+    They are those of SAS, Excel, SPSS and others in columns of numbers; and that of MySQL, Hive and Postgres in any.
+
+    >>> _marks_of(["a", "b", "c"], {"a": ["1", "."], "b": ["x", "."], "c": ["x", r"\N"]})
+    {'.': ['a'], '\\N': ['c']}
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        plain = {cell.strip() for cell in cells.get(name, [])}
+        marks = {cell for cell in plain if _MARK.fullmatch(cell)}
+        rest = plain - marks
+        if rest and not all(map(_NUMBER.fullmatch, rest)):
+            marks &= {r"\N"}
+        for mark in sorted(marks)[:1]:
+            found.setdefault(mark, []).append(name)
+    return found
 
 
 def _have_offsets(cells: list[str]) -> bool:

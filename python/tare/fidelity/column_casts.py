@@ -150,7 +150,7 @@ def _in_utc(kind: Any, texts: Any) -> Any:
     parts = pc.extract_regex(texts.filter(odd), f"^(?P<clock>.*){_SECONDS_AWAY}")
     hours, minutes, seconds = (parts.field(name).cast(pa.int64()) for name in ("hours", "minutes", "seconds"))
     away = pc.add(pc.multiply(pc.add(pc.multiply(hours, 60), minutes), 60), seconds)
-    away = pc.if_else(pc.equal(parts.field("sign"), "-"), pc.negate(away), away)
+    away = pc.if_else(pc.equal(parts.field("sign"), pa.scalar("-", texts.type)), pc.negate(away), away)
     try:
         clock = parts.field("clock").cast(pa.timestamp(kind.unit))
     except pa.ArrowInvalid:
