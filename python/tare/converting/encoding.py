@@ -274,7 +274,7 @@ def advising(
             path = part[0]
             where = f", at {printable(path) or 'the top'} ({show(part[1], 40)})"
         if kind == "table" and path is None and "column" not in str(error):
-            path, where, reason = _refused_column(codec, value, reason)
+            path, where, reason = _refused_column(codec, value, reason, base64=not hint)
         if error.item is not None and line_of is not None:
             where += f", in line {line_of(error.item) + 1:,}"
         said = _LONG.sub("an integer of more than 4,300 digits is not written as text", reason).rstrip(".")
@@ -284,19 +284,21 @@ def advising(
         raise type(error)(text, format=error.format, path=path) from error
 
 
-def _refused_column(codec: Codec, table: Any, said: str) -> tuple[str | None, str, str]:
+def _refused_column(codec: Codec, table: Any, said: str, *, base64: bool) -> tuple[str | None, str, str]:
     """Returns the name of the column that is refused, what a message adds (it, its type and its row), and why it is.
 
     Args:
         codec: The codec that refused the table.
         table: The table.
         said: Why it did, which may be said of another column.
+        base64: As of `encode`.
     """
-    found = refused.first_refused_column(codec, table)
+    write = partial(_table, codec=codec, later=False, base64=base64)
+    found = refused.first_refused_column(codec, table, write)
     if found is None:
         return None, "", said
     name, row = found
-    said = refused.reason_of(codec, table.select([table.column_names.index(name)])) or said
+    said = refused.reason_of(write, table.select([table.column_names.index(name)])) or said
     kind = str(table.schema.types[table.column_names.index(name)])
     where = f", in column {printable(name)!r}" + f" ({printable(kind)})" * (kind not in said)
     return name, where if row is None else f"{where}, row {row + 1:,}", said
