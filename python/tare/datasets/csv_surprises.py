@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tare.datasets import csv_misfits, csvs
 from tare.datasets.source import HEAD_BYTES, Source, printable
 from tare.errors import TareError
-from tare.formats.csv_rows import BOM, RARE_DELIMITERS
+from tare.formats.csv_rows import BOM, RARE_DELIMITERS, header_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,9 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
 
     if style.delimiter in RARE_DELIMITERS:
         source.notes.append(f"its fields are taken to be separated by {style.delimiter!r}")
-    source.notes += filter(None, [csv_misfits.header_below(source, data, style)])
+    source.notes += filter(
+        None, [csv_misfits.header_below(source, data, style), _header_again(source, data, style)]
+    )
     zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
     texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
     head = data[:HEAD_BYTES].removeprefix(BOM)
@@ -86,6 +88,20 @@ def _note(
     if found:
         more = ", ..." if len(found) > _TOLD else ""
         source.notes.append(f"{what}: {', '.join(found[:_TOLD])}{more}")
+
+
+def _header_again(source: Source, data: bytes, style: Dialect) -> str:
+    """Returns the note on a header that stands among the rows, as where files were joined; empty without one."""
+    names = header_of(data, (style.delimiter,))
+    line = names.removeprefix(BOM).strip(b"\r\n")
+    if style.one or b"\n" in line:
+        return ""
+    for again in (b"\n" + line, b"\n" + BOM + line):
+        at = data.find(again, len(names) - 1)
+        if at >= 0 and data[at + len(again) : at + len(again) + 1] in (b"", b"\r", b"\n"):
+            number = source.above.count(b"\n") + data.count(b"\n", 0, at) + 2
+            return f"its header stands again in line {number:,}, as where files were joined: there it is read as a row"
+    return ""
 
 
 def _marks_of(names: Sequence[str], cells: dict[str, list[str]]) -> dict[str, list[str]]:

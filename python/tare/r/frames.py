@@ -48,6 +48,7 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
         names = row_names(core)
         if names is not None:
             lost = [loss for loss in lost if loss.kind != _ROWS]
+            odd_names.tell(core.attribute("row.names"), f"{path}@row.names", lost)
     found.extend(lost)
     if settings.to == "plain":
         return plain(core, made, path, found)
