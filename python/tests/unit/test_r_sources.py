@@ -266,3 +266,18 @@ def test_an_offset_that_is_none_is_told_as_a_zone_that_nothing_knows(tmp_path):
         r.write(value, tmp_path / "x.rds")
         done = tare.convert(tmp_path / "x.rds", tmp_path / "x.json")
         assert "unknown time zone +99:99" in [loss["r"] for loss in done.losses]
+
+
+def test_complex_numbers_are_refused_by_the_name_of_their_variable(tmp_path):
+    """Where JSON has nothing for them; a column of them is objects of both parts, which is told."""
+    r.write({"a": 1.0, "z": 1 + 2j}, tmp_path / "x.RData")
+    with pytest.raises(EncodeError, match=r"x\.RData: json:stdlib.*complex has no text form.*, at /z "):
+        tare.convert(tmp_path / "x.RData", tmp_path / "x.json")
+    column = b"0000000f 00000001 3ff0000000000000 4000000000000000"
+    plain = VERSION_2.replace(
+        bytes.fromhex("00000010 00000001 00000009 00000006 6661e7696c65"), bytes.fromhex(column.decode()), 1
+    )
+    (tmp_path / "x.rds").write_bytes(plain)
+    done = tare.convert(tmp_path / "x.rds", tmp_path / "x.json")
+    assert [{"x": {"re": 1.0, "im": 2.0}}] == json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert ("$x", "complex") in [(loss["path"], loss["r"]) for loss in done.losses]
