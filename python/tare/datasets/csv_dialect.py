@@ -71,7 +71,8 @@ def dialect(data: bytes, named: str = "") -> Dialect:
     # Two columns have a delimiter in their header too; what stands in values alone is part of them.
     possible = [one for one in DELIMITERS if not has_one_column(data, one)]
     possible = possible or [one for one in RARE_DELIMITERS if _separates(data, head, one)]
-    delimiter = named if named in possible else _likeliest(head, possible)
+    said = named in possible or (named in RARE_DELIMITERS and not has_one_column(data, named))
+    delimiter = named if said else _likeliest(head, possible)
     decimal = (
         "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
     )

@@ -373,6 +373,8 @@ def test_delimiters_of_hive_and_of_old_programs_are_told_by_all_rows(tmp_path: P
         assert rows == found.value.to_pylist()
         told = any("taken to be separated" in note for note in found.notes)
         assert told == (len(rows) == 2)
+    path.write_text(f"sep={delimiter}\na, b{delimiter}c\n1{delimiter}2\n")
+    assert [{"a, b": 1, "c": 2}] == tare.open_dataset(path).value.to_pylist()
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n\r\n"])
