@@ -7,6 +7,7 @@ moment its day, beside bytes a text is its bytes. What a column cannot hold as i
 from __future__ import annotations
 
 import datetime as dt
+import re
 from itertools import chain
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["array_of", "refuse_beside_moments"]
+__all__ = ["array_of", "is_known_zone", "refuse_beside_moments", "unknown_zone"]
 
 _OF_NUMPY = ("datetime64", "timedelta64")
+_OFFSET = re.compile(r"[+-](?:[01]\d|2[0-3]):[0-5]\d")  # as Arrow has those of zones
 _LISTS = (list, tuple, set, frozenset)
 _MOST_DEPTH = 100  # as deep as Arrow's lists and structs may be
 
@@ -229,3 +231,29 @@ def _refuse_zones(values: Iterable[Any], there: set[type]) -> None:
         import pyarrow as pa
 
         raise pa.ArrowTypeError("moments with a time zone stand beside such without one")
+
+
+def is_known_zone(zone: str) -> bool:
+    """Returns whether a time zone is an offset, or one of this machine's database.
+
+    >>> is_known_zone("+05:30"), is_known_zone("Asia/Tokyo"), is_known_zone("+99:99"), is_known_zone("Mars/Base")
+    (True, True, False, False)
+    """
+    import zoneinfo
+
+    if _OFFSET.fullmatch(zone):
+        return True
+    try:
+        zoneinfo.ZoneInfo(zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def unknown_zone(kind: Any) -> str:
+    """Returns the first time zone of a type of Arrow that nothing here knows, at whatever depth; empty without one."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.tz is not None and not is_known_zone(kind.tz):
+        return str(kind.tz)
+    return next(filter(None, (unknown_zone(kind.field(at).type) for at in range(kind.num_fields))), "")

@@ -38,6 +38,7 @@ __all__ = [
     "arrow_from_polars",
     "bytes_of",
     "empty_records",
+    "hold_empty",
     "only_counts",
     "pandas_by_types",
     "pandas_from_arrow",
@@ -163,9 +164,18 @@ def empty_records(rows: int) -> list[dict[str, Any]]:
     Raises:
         Limit: They are more than ten million, which a few bytes may claim.
     """
+    hold_empty(rows)
+    return [{} for _ in range(rows)]
+
+
+def hold_empty(rows: int) -> None:
+    """Refuses rows that have no column, where they become objects.
+
+    Raises:
+        Limit: They are more than ten million, which a few bytes may claim.
+    """
     if rows > _MOST_EMPTY:
         raise Limit(f"{rows:,} rows without a column: at most {_MOST_EMPTY:,} become objects without a name")
-    return [{} for _ in range(rows)]
 
 
 def rows_alone(count: int, metadata: Any = None) -> pa.Table:

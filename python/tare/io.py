@@ -28,6 +28,7 @@ from tare.converting.encoding import Encoded, advising, encode, usual_codec
 from tare.converting.naming import codec_for, compressor_of, of_files
 from tare.converting.non_finite import NonFinite
 from tare.converting.reading_back import read_back
+from tare.converting.refused import refuse_rows_of_nothing
 from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.converting.second_reading.source import SourceReading
 from tare.converting.second_reading.verdict import judge
@@ -414,6 +415,7 @@ def _whole(
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     later = not verify and not hasattr(job.dst, "write")  # what went into a file object is not taken back
+    refuse_rows_of_nothing(data.value, codec, source)
     advise = partial(advising, data.name, data.value, data.kind, given=job.given, line_of=line_of, hint=hint)
     with advise(codec):
         if data.kind == "table" and objects.writes(codec):

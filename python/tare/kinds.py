@@ -27,9 +27,9 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tare.arrays import array_of
+from tare.arrays import array_of, unknown_zone
 from tare.errors import EncodeError, Unsupported, UsageError
-from tare.frames import bytes_of, empty_records, rows_alone
+from tare.frames import bytes_of, empty_records, hold_empty, rows_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,6 +43,7 @@ __all__ = [
     "convert",
     "count_items",
     "has_other_time",
+    "hold_empty",
     "in_microseconds",
     "kind_of",
     "memory_kind",
@@ -537,8 +538,8 @@ def _without_value(name: str, column: Any, first: int, maps: dict[str, Any], err
         except (OverflowError, ValueError) as beyond:
             number = getattr(column[row], "value", None)
             what = f"{column.type}{'' if number is None else f' ({number})'}"
-            if zone := _unknown_zone(column.type):
-                said = f"the time zone {zone[:60]!r} is not one that is known here"
+            if zone := unknown_zone(column.type):
+                said = f"invalid time zone {zone[:60]!r}: expected a name that is known here, or an offset such as +05:30"
             elif ends := _ends_of(column.type):
                 said = f"a value of type {what} lies beyond {ends}, which are all that Python's values have"
             else:
@@ -546,20 +547,6 @@ def _without_value(name: str, column: Any, first: int, maps: dict[str, Any], err
             said = f"column {name[:80]!r}, row {first + row + 1:,}: {said}"
             return Unsupported(said, path=name)
     return Unsupported(f"column {name[:80]!r}: {str(error)[:200]}", path=name)
-
-
-def _unknown_zone(kind: Any) -> str:
-    """Returns the first time zone of a type that this machine's database has not; empty without one."""
-    import zoneinfo
-
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(kind) and kind.tz is not None and kind.tz[:1] not in "+-":
-        try:
-            zoneinfo.ZoneInfo(kind.tz)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            return str(kind.tz)
-    return next(filter(None, (_unknown_zone(kind.field(at).type) for at in range(kind.num_fields))), "")
 
 
 def _ends_of(kind: Any) -> str:

@@ -8,22 +8,29 @@ before anything is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tare.bare_arrays import python_values, texts
-from tare.errors import TareError
+from tare.errors import TareError, Unsupported
 from tare.kinds import in_microseconds
 from tare.scalar_text import as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["csv_parts", "json_parts"]
+__all__ = ["csv_parts", "json_parts", "text_by_orjson"]
 
 Parts = Iterator[bytes | memoryview]
 # Rows that are text at a time, so that memory does not grow with the table.
 _CELLS = 1 << 17
 _LEAST_ROWS = 1 << 10
+_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_DAYS = (
+    -12_687_427,
+    11_248_737,
+)  # since 1970, from which and before which each zone's time is of such a year
+_MINUTE = timedelta(minutes=1)
 _BARE = {"tare:bare": ""}
 
 
@@ -54,12 +61,31 @@ def json_parts(
     return _array(_blocks(ready, table.num_columns), 2 if form == "spaced items" else 1)
 
 
-def csv_parts(table: pa.Table, delimiter: str) -> Parts | None:
+def text_by_orjson(value: Any) -> str:
+    """Returns the text of a date or time by orjson; by Python where its offset from UTC has seconds, which orjson rounds.
+
+    >>> from datetime import datetime, timedelta, timezone
+    >>> text_by_orjson(datetime(1930, 1, 1, tzinfo=timezone(timedelta(minutes=19, seconds=32))))
+    '1930-01-01T00:00:00+00:19:32'
+    """
+    import orjson
+
+    offset = value.utcoffset() if hasattr(value, "utcoffset") else None
+    if offset is not None and offset % _MINUTE:
+        return as_text(value)
+    return orjson.dumps(value)[1:-1].decode()
+
+
+def csv_parts(table: pa.Table, delimiter: str, first: int = 0) -> Parts | None:
     r"""Returns the header and the rows as Arrow's writer of CSV writes them, in parts.
 
     Args:
         table: The table.
         delimiter: What stands between fields.
+        first: Rows that stand before those of the table, for messages.
+
+    Raises:
+        Unsupported: A date or moment lies where Arrow's texts of them are no dates.
 
     >>> import pyarrow as pa
     >>> b"".join(csv_parts(pa.table({"a": [1, None], "b": ["x", ""]}), ","))
@@ -67,6 +93,8 @@ def csv_parts(table: pa.Table, delimiter: str) -> Parts | None:
     """
     if not table.num_columns:
         return None
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        _refuse_far(name, column, first)
     found = _prepared(table, lambda _, column: _of_csv(column))
     ready = None if found is None else _texts(found, delimiter)
     if ready is None:
@@ -135,6 +163,41 @@ def _prepared(table: pa.Table, texted: Callable[[str, Any], tuple[Any, bool] | N
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
+def _refuse_far(name: str, column: Any, first: int) -> None:
+    """Refuses a column with a day of no year of which Arrow has a text.
+
+    Raises:
+        Unsupported: It has one; column and row are named.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    days = 1 if pa.types.is_date32(kind) else 86_400_000 if pa.types.is_date64(kind) else 0
+    if pa.types.is_timestamp(kind) and kind.unit != "ns":
+        days = 86_400 * _A_SECOND[kind.unit]
+    if not days:
+        return
+    numbers: Any = (column.cast(kind) if kind != column.type else column).cast(
+        pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    )
+    least, most = (number * days for number in _DAYS)
+    ends: Any = pc.min_max(numbers).as_py()
+    if ends["min"] is None or (ends["min"] >= least and ends["max"] < most):
+        return
+    ends = [pa.scalar(number, numbers.type) for number in (least, most)]
+    far: Any = pc.or_(pc.less(numbers, ends[0]), pc.greater_equal(numbers, ends[1]))
+    row = pc.index(far, True).as_py()
+    raise Unsupported(
+        f"csv: column {name[:80]!r}, row {first + row + 1:,}: a value of type {kind} ({numbers[row].as_py()}) lies beyond the "
+        "years -32,767 to 32,767, of which CSV has dates here: leave the column out",
+        format="csv",
+        path=name,
+    )
+
+
 def _of_csv(column: Any) -> tuple[Any, bool] | None:
     import pyarrow as pa
 
@@ -152,11 +215,28 @@ def _of_csv(column: Any) -> tuple[Any, bool] | None:
     if is_.is_decimal(kind) or is_.is_duration(kind) or is_.is_date64(kind):
         return column.cast(pa.string()), True
     if is_.is_timestamp(kind) and kind.tz not in (None, "UTC"):  # whose rules are asked for each value
-        written = _by_value(column, lambda levels: levels.cast(pa.string()))
+        written = _by_value(column, _zoned_texts)
         return written.cast(pa.string()), True
     plain = (is_.is_null, is_.is_boolean, is_.is_integer, is_.is_floating, is_.is_date32, is_.is_time)
     text = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_timestamp(kind)
     return (column, False) if text or any(test(kind) for test in plain) else None
+
+
+def _zoned_texts(moments: Any) -> Any:
+    """Returns the texts of moments with their offsets, as Arrow writes them; in UTC where an offset has seconds, which Arrow cuts off."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    written = moments.cast(pa.string())
+    if moments.type.tz[:1] in "+-":
+        return written
+    plain = pa.timestamp(moments.type.unit)
+    away: Any = pc.subtract(pc.local_timestamp(moments), moments.cast(plain)).cast(pa.int64())
+    minute = 60 * _A_SECOND[moments.type.unit]
+    odd = pc.not_equal(pc.multiply(pc.divide(away, minute), minute), away)
+    if not pc.any(odd).as_py():
+        return written
+    return pc.if_else(odd, moments.cast(pa.timestamp(moments.type.unit, "UTC")).cast(pa.string()), written)
 
 
 def _plain_of(column: Any) -> Any:
@@ -179,7 +259,7 @@ def _of_json(
     if is_.is_nested(kind):
         return (column, False) if _is_written(kind, default, text_of) else None
     if is_.is_dictionary(kind):
-        if _is_written(kind.value_type, default, text_of):
+        if _is_written(kind.value_type, default, text_of) and not getattr(kind.value_type, "tz", None):
             return column, False
         column = column.cast(kind.value_type)
         kind = column.type

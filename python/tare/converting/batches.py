@@ -266,7 +266,7 @@ class _Fields(_Text):
         from pyarrow import csv
 
         rows = pa.Table.from_batches([batch])
-        parts = csv_parts(rows, self._delimiter)
+        parts = csv_parts(rows, self._delimiter, self._rows)
         if parts is None:
             options = csv.WriteOptions(include_header=False, delimiter=self._delimiter)
             try:

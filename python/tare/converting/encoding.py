@@ -262,7 +262,7 @@ def advising(
         text = f"{printable(name)}: {said}. Nothing was written. {hint}Choose another --codec."
         raise Limit(text, format=error.format, path=error.path) from error
     except (EncodeError, Unsupported) as error:
-        where, path = "", error.path
+        where, path, reason = "", error.path, str(error)
         tried = codec if _names_options(given) else _as_text(codec) or codec
         whole = codec.format.sequence and not isinstance(
             value, list
@@ -273,25 +273,34 @@ def advising(
             path = part[0]
             where = f", at {printable(path) or 'the top'} ({show(part[1], 40)})"
         if kind == "table" and path is None and "column" not in str(error):
-            path, where = _refused_column(codec, value, str(error))
+            path, where, reason = _refused_column(codec, value, reason, base64=not hint)
         if error.item is not None and line_of is not None:
             where += f", in line {line_of(error.item) + 1:,}"
-        said = str(error).rstrip(".")
+        said = reason.rstrip(".")
         if kind == "document" and "document" not in codec.format.kinds and not is_rows(value):
             said = f"{codec.format_id} stores tables, and this document is not one: {said}"
         text = f"{printable(name)}: {said}{where}. Nothing was written. {hint}{_advice(value, kind, codec, part)}"
         raise type(error)(text, format=error.format, path=path) from error
 
 
-def _refused_column(codec: Codec, table: Any, said: str) -> tuple[str | None, str]:
-    """Returns the name of the column that is refused, and what a message adds: it, its type and its row."""
-    found = refused.first_refused_column(codec, table)
+def _refused_column(codec: Codec, table: Any, said: str, *, base64: bool) -> tuple[str | None, str, str]:
+    """Returns the name of the column that is refused, what a message adds (it, its type and its row), and why it is.
+
+    Args:
+        codec: The codec that refused the table.
+        table: The table.
+        said: Why it did, which may be said of another column.
+        base64: As of `encode`.
+    """
+    write = partial(_table, codec=codec, later=False, base64=base64)
+    found = refused.first_refused_column(codec, table, write)
     if found is None:
-        return None, ""
+        return None, "", said
     name, row = found
+    said = refused.reason_of(write, table.select([table.column_names.index(name)])) or said
     kind = str(table.schema.types[table.column_names.index(name)])
     where = f", in column {printable(name)!r}" + f" ({printable(kind)})" * (kind not in said)
-    return name, where if row is None else f"{where}, row {row + 1:,}"
+    return name, where if row is None else f"{where}, row {row + 1:,}", said
 
 
 def _advice(value: Any, kind: str, codec: Codec, part: tuple[str, Any] | None) -> str:

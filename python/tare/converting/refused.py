@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import TareError
+from tare.errors import Limit, TareError
+from tare.frames import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,10 +13,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tare.codec import Codec
+    from tare.datasets.source import Source
 
-__all__ = ["first_refused", "first_refused_column"]
+__all__ = ["first_refused", "first_refused_column", "reason_of", "refuse_rows_of_nothing"]
 
 _MOST_LEVELS = 1000
+# Rows that take less than this part of a byte each hold nothing: as many as a few bytes may claim become no text.
+_LEAST_BYTES, _MOST_EMPTY = 1 / 64, 10_000_000
+_IN_NO_BYTES = ("arrow", "parquet")
 
 
 def first_refused(codec: Codec, value: Any) -> tuple[str, Any] | None:
@@ -34,8 +39,8 @@ def first_refused(codec: Codec, value: Any) -> tuple[str, Any] | None:
     >>> first_refused(Codec.parse("json:stdlib"), {"a/b": [1, {"c": b""}]})
     ('/a~1b/1/c', b'')
     """
-    wrap = next((wrap for wrap in (_in_list, _in_map) if _takes(codec, wrap(0))), None)
-    if wrap is None or _takes(codec, wrap(value)):
+    wrap = next((wrap for wrap in (_in_list, _in_map) if _takes(codec.encode, wrap(0))), None)
+    if wrap is None or _takes(codec.encode, wrap(value)):
         return None
     pointer = ""
     for _ in range(_MOST_LEVELS):
@@ -47,7 +52,9 @@ def first_refused(codec: Codec, value: Any) -> tuple[str, Any] | None:
     return pointer, value
 
 
-def first_refused_column(codec: Codec, table: pa.Table) -> tuple[str, int | None] | None:
+def first_refused_column(
+    codec: Codec, table: pa.Table, write: Callable[[Any], object] | None = None
+) -> tuple[str, int | None] | None:
     r"""The first column that is refused by itself, and its first row that is: None where its type alone is refused.
 
     It costs about one encoding of the table, and two of that column.
@@ -55,6 +62,7 @@ def first_refused_column(codec: Codec, table: pa.Table) -> tuple[str, int | None
     Args:
         codec: The codec that refused the table.
         table: The table.
+        write: Writes it as a conversion does, with what that makes of a type; the codec alone by default.
 
     Returns:
         The column's name and the row, from 0; None if the codec takes every column.
@@ -64,16 +72,17 @@ def first_refused_column(codec: Codec, table: pa.Table) -> tuple[str, int | None
     >>> first_refused_column(Codec.parse("csv:pyarrow"), pa.table({"a": [1, 2], "b": [b"a", b"\xff"]}))
     ('b', 1)
     """
+    write = write or codec.encode
     for place, name in enumerate(table.column_names):
         column = table.select([place])
-        if _takes(codec, column):
+        if _takes(write, column):
             continue
-        if not column.num_rows or not _takes_type(codec, column):
+        if not column.num_rows or not _takes_type(write, column):
             return name, None
         low, high = 0, column.num_rows
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if _takes(codec, column.slice(low, middle - low)) else (low, middle)
+            low, high = (middle, high) if _takes(write, column.slice(low, middle - low)) else (low, middle)
         return name, low
     return None
 
@@ -86,21 +95,30 @@ def _in_map(value: Any) -> Any:
     return {"x": value}
 
 
-def _takes(codec: Codec, value: Any) -> bool:
+def reason_of(write: Callable[[Any], object], value: Any) -> str:
+    """Returns what a writer says of a value that it refuses; empty if it takes it."""
     try:
-        codec.encode(value)
+        write(value)
+    except TareError as error:
+        return str(error)
+    return ""
+
+
+def _takes(write: Callable[[Any], object], value: Any) -> bool:
+    try:
+        write(value)
     except TareError:
         return False
     return True
 
 
-def _takes_type(codec: Codec, column: pa.Table) -> bool:
-    """Whether a codec takes a missing value of a column's type."""
+def _takes_type(write: Callable[[Any], object], column: pa.Table) -> bool:
+    """Whether a writer takes a missing value of a column's type."""
     import pyarrow as pa
 
     kind: Any = column.schema.types[0]
     try:
-        return _takes(codec, pa.Table.from_arrays([pa.nulls(1, kind)], schema=column.schema))
+        return _takes(write, pa.Table.from_arrays([pa.nulls(1, kind)], schema=column.schema))
     except pa.ArrowException:
         return True
 
@@ -116,10 +134,33 @@ def _refused_inside(codec: Codec, wrap: Callable[[Any], Any], value: Any) -> tup
     # By halves: the first half with a refused member, until one is left.
     while members:
         half = members[: max(1, len(members) // 2)]
-        if _takes(codec, wrap([member for _, member in half])):
+        if _takes(codec.encode, wrap([member for _, member in half])):
             members = members[len(half) :]
         elif len(half) == 1:
             return half[0]
         else:
             members = half
     return None
+
+
+def refuse_rows_of_nothing(value: Any, codec: Codec, source: Source | None) -> None:
+    """Refuses billions of rows without a value, which a file of some bytes may claim, where each of them would be written.
+
+    Args:
+        value: What is converted, a table or a document.
+        codec: How it is to be written.
+        source: The file; None for what is in memory, and whose owner knows its length.
+
+    Raises:
+        Limit: They are more than ten million.
+    """
+    if source is None or not getattr(value, "num_columns", 0) or codec.format_id in _IN_NO_BYTES:
+        return
+    rows = value.num_rows
+    if rows > _MOST_EMPTY and (size := bytes_of(value)) < rows * _LEAST_BYTES:
+        raise source.error(
+            Limit,
+            f"{rows:,} rows that hold next to nothing ({size:,} bytes): at most {_MOST_EMPTY:,} such rows are written as "
+            f"{codec.format_id}",
+            advice="Convert it to .arrow, which has them in as few bytes.",
+        )

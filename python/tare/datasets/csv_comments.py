@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["leading_lines", "loss_of", "note_of", "separator_named", "skipped_part"]
 
 _ROWS = 20
-_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.IGNORECASE)
+_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;\t|^\x01])"?(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s*")
 

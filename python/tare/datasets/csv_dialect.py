@@ -7,7 +7,13 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 
-from tare.formats.csv_rows import DELIMITERS, blank_start, has_one_column, unquoted_rows
+from tare.formats.csv_rows import (
+    DELIMITERS,
+    RARE_DELIMITERS,
+    blank_start,
+    has_one_column,
+    unquoted_rows,
+)
 
 __all__ = ["Dialect", "delimiter_of_ending", "dialect"]
 
@@ -57,16 +63,31 @@ def dialect(data: bytes, named: str = "") -> Dialect:
     Dialect(delimiter=';', quoted=False, decimal=',', one=False, literal=False, escaped=False)
     >>> dialect(b"City, State\tPop\nReno, NV\t264\n", "\t").delimiter
     '\t'
+    >>> dialect(b"a^b\n1^2\n").delimiter, dialect(b"10^3 t\n5\n").delimiter
+    ('^', ',')
     """
     begin = blank_start(data)
     head = data[begin : begin + _HEAD_BYTES]
     # Two columns have a delimiter in their header too; what stands in values alone is part of them.
     possible = [one for one in DELIMITERS if not has_one_column(data, one)]
-    delimiter = named if named in possible else _likeliest(head, possible)
+    possible = possible or [one for one in RARE_DELIMITERS if _separates(data, head, one)]
+    said = named in possible or (named in RARE_DELIMITERS and not has_one_column(data, named))
+    delimiter = named if said else _likeliest(head, possible)
     decimal = (
         "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
     )
     return Dialect(delimiter, b'"' in data, decimal, has_one_column(data, delimiter))
+
+
+def _separates(data: bytes, head: bytes, delimiter: str) -> bool:
+    """Whether a rare delimiter stands in the header, and as often in each of the first rows below it."""
+    if has_one_column(data, delimiter):
+        return False
+    rows = list(islice(unquoted_rows(head, delimiter), _ROWS))
+    counts = [row.count(delimiter.encode()) for row in rows]
+    if len(data) > len(head) and len(rows) < _ROWS:
+        counts.pop()  # it may be cut
+    return len(counts) > 1 and len(set(counts)) == 1
 
 
 def _likeliest(head: bytes, possible: list[str]) -> str:

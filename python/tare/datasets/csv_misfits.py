@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from itertools import islice
+from collections.abc import Collection
+from itertools import islice, takewhile
 
 from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source, printable
@@ -17,6 +18,11 @@ _AROUND_BYTES = 64 << 10
 _ROWS = 20
 _LINE = re.compile(rb"[^\r\n]+")
 _NUMBER = re.compile(rb" *[+-]?[0-9][0-9.,eE+-]* *")
+_COMMENT = re.compile(rb"(#|//|--|;(?=[^;]*\Z)|[%!](?=[ \t]|\Z|[\r\n]))")
+_BETWEEN = re.compile(rb"[,;\t|]")
+_UNKNOWN = ("~", "\x1f", "\x1e", "\x02", "::", "@@", "\u00a6", "\u00ac", "\u00a7")
+_COUNT = re.compile(rb"\(?[\d,.]+ (?:rows?|records?|Zeilen?|lignes?|filas?)[^,;\t|]*", re.IGNORECASE)
+_RULE = re.compile(rb"[-+|= ]*(?:--|==)[-+|= ]*")
 _ABSENT = (b"", b"NA")
 _QUOTED = b'"'  # stands for any text in quotes
 _END_OF_DOS = b"\x1a"
@@ -39,8 +45,15 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     line = below[: first_row(below, (delimiter,))].strip(b"\r\n")
     rows = list(islice(unquoted_rows(_unescaped(below, style), delimiter, mark=_QUOTED), _ROWS))
     name = shlex.quote(printable(source.name))
-    if line.startswith(b"#"):
-        return f"Comment lines are skipped before the header only: remove it, e.g. by grep -v '^#' {name}."
+    if _RULE.fullmatch(line):
+        return (
+            "A line between names and rows, as clients of SQL draw it, is a row here: remove it, e.g. by "
+            f"grep -vE '^[-+|= ]+$' {name}."
+        )
+    if not line.strip():
+        return f"It holds blanks alone: remove it, e.g. by grep -v '^[[:space:]]*$' {name}."
+    if reason := _comment(source, data, style, line, start):
+        return reason
     if re.search(rb"(?:^|" + re.escape(delimiter.encode()) + rb")'[^']", line) and line.count(b"'") > 1:
         return (
             "If its values are in single quotes, write double quotes instead: those alone enclose values. "
@@ -80,6 +93,40 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     )
 
 
+def _comment(source: Source, data: bytes, style: Dialect, line: bytes, start: int) -> str:
+    """Returns what to do about comment lines, if a row is one or stands right below some; empty if it does not."""
+    name = shlex.quote(printable(source.name))
+    lines = data[:_AROUND_BYTES].splitlines(keepends=True)
+    above = [one for one in takewhile(lambda one: _mark(one) or not one.strip(), lines) if one.strip()]
+    marks = dict.fromkeys(map(_mark, above))
+    if set(marks) - {"#"} and start <= sum(map(len, lines[: lines.index(above[-1]) + 1])):
+        rows = list(islice(unquoted_rows(b"".join(lines[len(above) :]), style.delimiter), _ROWS))
+        if len({len(_BETWEEN.findall(row)) for row in rows[:2]}) == 1:
+            said = " or ".join(repr(mark) for mark in marks)
+            return (
+                f"If the lines that begin with {said} are comments, remove them: "
+                f"grep -vE {_pattern(marks)} {name} | tare convert - OUT --from csv."
+            )
+    mark = _mark(line)
+    if mark == "#":
+        return f"Comment lines are skipped before the header only: remove it, e.g. by grep -v '^#' {name}."
+    if mark and mark != style.delimiter:
+        return (
+            f"If a line that begins with {mark!r} is a comment, remove it, e.g. by grep -v '^{mark}' {name}."
+        )
+    return ""
+
+
+def _mark(line: bytes) -> str:
+    """Returns the mark of a comment that a line begins with; empty without one."""
+    found = _COMMENT.match(line)
+    return found[1].decode() if found else ""
+
+
+def _pattern(marks: Collection[str]) -> str:
+    return shlex.quote(f"^({'|'.join(marks)})" if len(marks) > 1 else f"^{next(iter(marks))}")
+
+
 def reason_of_last(source: Source, data: bytes, style: Dialect, start: int) -> str:
     """Returns why a last row that is too short need not be where a file was cut, and what to do; empty if nothing says so.
 
@@ -92,6 +139,9 @@ def reason_of_last(source: Source, data: bytes, style: Dialect, start: int) -> s
     last = data[start:]
     if last.strip() == _END_OF_DOS:
         return _without_mark(source)
+    if _COUNT.fullmatch(last.strip()):
+        name = shlex.quote(printable(source.name))
+        return f"It is how clients of SQL end, with the number of rows: remove it, e.g. by sed '$d' {name}."
     return _misplaced_quote(source, last[:_AROUND_BYTES], style)
 
 
@@ -133,6 +183,8 @@ def header_below(source: Source, data: bytes, style: Dialect) -> str:
     if not style.one:
         return ""
     head = data[:_AROUND_BYTES]
+    if reason := _unknown_delimiter(source, head, whole=len(head) == len(data)):
+        return reason
     for delimiter in DELIMITERS:
         rows = list(islice(unquoted_rows(head, delimiter, mark=_QUOTED), 50))
         counts = [row.count(delimiter.encode()) for row in rows]
@@ -153,6 +205,26 @@ def header_below(source: Source, data: bytes, style: Dialect) -> str:
             return (
                 f"it was read as one column, and its rows have {counts[first] + 1} fields between {delimiter!r} from "
                 f"{printable(rows[first].decode('utf-8', 'replace'), 40)!r} on: if that is the header, remove the lines above it"
+            )
+    return ""
+
+
+def _unknown_delimiter(source: Source, head: bytes, *, whole: bool) -> str:
+    """Returns the note on rows that all have as many of a character that separates fields nowhere here; empty without one."""
+    for delimiter in _UNKNOWN:
+        counts = [row.count(delimiter.encode()) for row in islice(unquoted_rows(head, delimiter), 50)]
+        if not whole and len(counts) < 50:
+            counts.pop()  # it may be cut
+        if len(counts) > 1 and counts[0] and len(set(counts)) == 1:
+            name = shlex.quote(printable(source.name))
+            if delimiter.isascii() and len(delimiter) == 1:
+                shown = delimiter if delimiter.isprintable() else f"\\{ord(delimiter):03o}"
+                command = f"tr '{shown}' '\\t'"
+            else:
+                command = f"sed $'s/{delimiter}/\\t/g'"
+            return (
+                f"it was read as one column, and each row has {counts[0] + 1} fields between {delimiter!r}: if that separates "
+                f"them, have tabs do so: {command} < {name} | tare convert - OUT --from csv"
             )
     return ""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tare.datasets import csv_misfits, csvs
 from tare.datasets.source import HEAD_BYTES, Source, printable
 from tare.errors import TareError
-from tare.formats.csv_rows import BOM
+from tare.formats.csv_rows import BOM, RARE_DELIMITERS, header_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +26,12 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _TRAILING_ZERO = re.compile(rb"\.\d+0[\"\s,;|]")
 _DECIMAL = re.compile(r"[+-]?(\d+)\.(\d+)")
 _TOLD = 5
+_MARKS = r"\.[A-Z_]?|--?|\?|\\N|#(?:NULL!|DIV/0!|VALUE!|REF!|NUM!|NAME\?)"
+_MARK = re.compile(_MARKS)
+_MARK_FIELD = re.compile(
+    rf'(?:^|[,;\t|^\x01])[ "]*(?:{_MARKS})[ "]*(?:[,;\t|^\x01\r\n]|\Z)'.encode(), re.MULTILINE
+)
+_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
 
 
 def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialect) -> None:
@@ -39,14 +45,19 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     """
     import pyarrow as pa
 
-    source.notes += filter(None, [csv_misfits.header_below(source, data, style)])
+    if style.delimiter in RARE_DELIMITERS:
+        source.notes.append(f"its fields are taken to be separated by {style.delimiter!r}")
+    source.notes += filter(
+        None, [csv_misfits.header_below(source, data, style), _header_again(source, data, style)]
+    )
     zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
     texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
     head = data[:HEAD_BYTES].removeprefix(BOM)
     has_zeros = _TRAILING_ZERO.search(head) is not None
     doubles = [one.name for one in schema if (has_zeros or b"+" in head) and one.type == pa.float64()]
     often = Counter(schema.names)
-    names = [name for name in (*zoned, *texts, *doubles) if often[name] == 1]
+    marked = [one.name for one in schema if one.type == pa.string()] if _MARK_FIELD.search(head) else []
+    names = [name for name in dict.fromkeys([*zoned, *texts, *doubles, *marked]) if often[name] == 1]
     if not names:
         return
     try:
@@ -60,6 +71,9 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     _note(source, "times with offsets are read as UTC", zoned, cells, _have_offsets)
     _note(source, "numbers with a decimal comma are read as text", texts, cells, _are_decimal)
     _note(source, "integers with a plus are read as doubles", doubles, cells, _have_plus)
+    for mark, found in _marks_of(marked, cells).items():
+        what = f"{mark!r} is read as text; if it stands for a missing value, leave the field empty"
+        _note(source, what, found, {}, lambda _: True)
     _note(source, "texts such as 1.10 are read as numbers (1.1)", doubles, cells, _are_versions)
 
 
@@ -74,6 +88,40 @@ def _note(
     if found:
         more = ", ..." if len(found) > _TOLD else ""
         source.notes.append(f"{what}: {', '.join(found[:_TOLD])}{more}")
+
+
+def _header_again(source: Source, data: bytes, style: Dialect) -> str:
+    """Returns the note on a header that stands among the rows, as where files were joined; empty without one."""
+    names = header_of(data, (style.delimiter,))
+    line = names.removeprefix(BOM).strip(b"\r\n")
+    if style.one or b"\n" in line:
+        return ""
+    for again in (b"\n" + line, b"\n" + BOM + line):
+        at = data.find(again, len(names) - 1)
+        if at >= 0 and data[at + len(again) : at + len(again) + 1] in (b"", b"\r", b"\n"):
+            number = source.above.count(b"\n") + data.count(b"\n", 0, at) + 2
+            return f"its header stands again in line {number:,}, as where files were joined: there it is read as a row"
+    return ""
+
+
+def _marks_of(names: Sequence[str], cells: dict[str, list[str]]) -> dict[str, list[str]]:
+    r"""Returns marks of missing values that this reader does not take for such, with the columns that are text for them.
+
+    They are those of SAS, Excel, SPSS and others in columns of numbers; and that of MySQL, Hive and Postgres in any.
+
+    >>> _marks_of(["a", "b", "c"], {"a": ["1", "."], "b": ["x", "."], "c": ["x", r"\N"]})
+    {'.': ['a'], '\\N': ['c']}
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        plain = {cell.strip() for cell in cells.get(name, [])}
+        marks = {cell for cell in plain if _MARK.fullmatch(cell)}
+        rest = plain - marks
+        if rest and not all(map(_NUMBER.fullmatch, rest)):
+            marks &= {r"\N"}
+        for mark in sorted(marks)[:1]:
+            found.setdefault(mark, []).append(name)
+    return found
 
 
 def _have_offsets(cells: list[str]) -> bool:

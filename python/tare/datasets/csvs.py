@@ -262,6 +262,9 @@ def texts_of(source: Source, data: bytes, style: Dialect, names: list[str]) -> p
 
 def blank_error(source: Source) -> Truncated:
     """The error of a text without any value or name."""
+    if separator := csv_comments.separator_named(source.above):
+        text = f"it holds the line 'sep={separator}' alone, no names and no rows"
+        return source.error(Truncated, text, advice="Write it again.")
     return source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
 
 
@@ -303,9 +306,10 @@ def note(source: Source, table: pa.Table, kept: list[str]) -> None:
         some = ", ".join(printable(name, 30) for name in kept[:5]) + (", ..." if len(kept) > 5 else "")
         source.notes.append(f"{KEPT}: {some}")
     csv_headers.note(source, table.schema)
-    if len(table.column_names) == 1 and table.column_names[0].startswith("#"):
+    mark = re.match("#|//|--", table.column_names[0]) if len(table.column_names) == 1 else None
+    if mark is not None:
         source.notes.append(
-            "its first line begins with '#', and was read as the name of its one column; if it is a comment, remove it"
+            f"its first line begins with '{mark[0]}', and was read as the name of its one column; if it is a comment, remove it"
         )
 
 

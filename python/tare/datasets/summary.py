@@ -16,6 +16,7 @@ __all__ = ["entropy_bits", "headline", "of_document", "of_table", "short_type", 
 
 _SAMPLE_ROWS = 20_000
 _SAMPLE_CELLS = 2_000_000
+_MASKED_ROWS = 1 << 28
 _DISTINCT_COLUMNS = 2_000
 _ENTROPY_BYTES = 1 << 20
 
@@ -149,12 +150,15 @@ def _rows(data: pa.Table, wanted: int) -> pa.Table:
 
     if data.num_rows <= wanted:
         return data
-    chosen = np.random.default_rng(0).choice(data.num_rows, wanted, replace=False)
-    # Runs of rows from many places cost far less than single ones in wide or nested tables.
-    if data.num_columns > 200:
+    if not data.num_columns:
+        return data.slice(0, wanted)
+    # Runs of rows from many places cost far less than single ones in wide or nested tables; and rows beyond number,
+    # as those of nulls are in a small file, have no place in a mask.
+    if data.num_columns > 200 or data.num_rows > _MASKED_ROWS:
         step = max(wanted // 10, 1)
         starts = range(0, data.num_rows - step + 1, max((data.num_rows - step) // 9, 1))
         return pa.concat_tables([data.slice(start, step) for start in starts])
+    chosen = np.random.default_rng(0).choice(data.num_rows, wanted, replace=False)
     mask = np.zeros(data.num_rows, dtype=bool)
     mask[chosen] = True
     # Batch by batch: taking by index joins all chunks first, filtering at once holds a third of them.

@@ -9,6 +9,7 @@ from tare import child_process, formats
 from tare.datasets import recognise
 from tare.datasets.source import Source, printable
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
+from tare.formats import parquet_footer
 from tare.formats.columnar import check_values, read_groups
 from tare.formats.parquet_file import open_parquet
 from tare.frames import bytes_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "arrow_errors",
     "check_columns",
+    "encrypted_ones",
     "ends_with",
     "load_arrow",
     "load_orc",
@@ -31,6 +33,7 @@ __all__ = [
 # Rows taken at a time when the first rows are all that fits.
 _BATCH_ROWS = 16_384
 _AGAIN = "Fetch or write it again"
+_SHOWN = 5
 _HOW_FAR = "`tare inspect` says how far it is readable."
 Part = dict[str, Any] | None
 
@@ -256,6 +259,16 @@ def ends_with(source: Source, magic: bytes, *, least: int, advice: str = f"{_AGA
         )
 
 
+def encrypted_ones(source: Source) -> str:
+    """Returns the encrypted columns of a Parquet file with the verb behind them, as its footer tells them."""
+    with random_access(source) as file:
+        paths = [repr(printable(path, 60)) for path in parquet_footer.encrypted_columns(file)]
+    if not paths:
+        return "a column is"
+    shown = ", ".join(paths[:_SHOWN]) + (f" and {len(paths) - _SHOWN:,} more" if len(paths) > _SHOWN else "")
+    return f"the columns {shown} are" if len(paths) > 1 else f"the column {shown} is"
+
+
 class arrow_errors:  # noqa: N801 - it is used as a statement
     """Turns Arrow's errors into ours: with the file's name, short, and with what to do.
 
@@ -284,7 +297,7 @@ class arrow_errors:  # noqa: N801 - it is used as a statement
         if "decrypt" in text.lower():
             raise self.source.error(
                 Unsupported,
-                f"a column is encrypted, and Tare has no keys ({text})",
+                f"{encrypted_ones(self.source)} encrypted, and Tare has no keys ({text})",
                 advice="Read its other columns (columns, --columns), or all with the tool that wrote it.",
             ) from error
         if "out of range for nanosecond resolution" in text:  # of ORC, whose moments reach further

@@ -44,6 +44,7 @@ _PLAUSIBLE: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((pa.types.is_date, pa.types.is_timestamp), r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"),
     ((pa.types.is_boolean,), r"^(?i:true|false|0|1)$"),
 )
+_SECONDS_AWAY = r"(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d):(?P<seconds>\d\d)$"
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _UUID = "extension<arrow.uuid>"
 _TEXT_FORMS = (*_BYTES, pa.types.is_time, pa.types.is_duration, pa.types.is_boolean)
@@ -106,6 +107,7 @@ def _uuids_from_text(a: Any, b: Any) -> Differences:
 
 def _from_text(a: Any, b: Any) -> Differences:
     """Casts texts; what cannot be a value of the type is set aside, so that it spoils no cast."""
+    b = given = _in_utc(a.type, b)
     pattern = next((pattern for tests, pattern in _PLAUSIBLE if any(test(a.type) for test in tests)), None)
     hopeless = None
     if pattern is not None:
@@ -116,9 +118,47 @@ def _from_text(a: Any, b: Any) -> Differences:
     found = _by_parts(a, b, [FAILURES])
     if found.value is not None and any(form(a.type) for form in _TEXT_FORMS):
         found = _by_value(a, b, np.flatnonzero(found.value))
+    if hopeless is not None and (pa.types.is_date(a.type) or pa.types.is_timestamp(a.type)):
+        hopeless = _other_texts(a, given, hopeless)
+        if found.value is not None:  # those set aside became nulls, which no date or moment is
+            left = found.value & ~odd.to_numpy(zero_copy_only=False)
+            found = Differences(left if left.any() else None)
     if hopeless is not None:
         return Differences(hopeless if found.value is None else found.value | hopeless)
     return found
+
+
+def _other_texts(a: Any, b: Any, mask: Mask) -> Mask | None:
+    """Those rows whose text is not what Arrow writes of a day or moment: that of a year above 9999 it does not read."""
+    rows = np.flatnonzero(mask)
+    try:
+        same = pc.equal(a.take(pa.array(rows)).cast(b.type), b.take(pa.array(rows)))
+    except pa.ArrowException:  # one beyond all texts
+        return mask
+    mask = mask.copy()
+    mask[rows] = ~pc.fill_null(same, False).to_numpy(zero_copy_only=False)
+    return mask if mask.any() else None
+
+
+def _in_utc(kind: Any, texts: Any) -> Any:
+    """Texts of moments as Arrow reads them: those whose offset has seconds, as of times before 1937 in many zones, in UTC."""
+    if not pa.types.is_timestamp(kind) or kind.tz is None or not _is_text(texts.type):
+        return texts
+    odd = pc.fill_null(pc.match_substring_regex(texts, _SECONDS_AWAY), False)
+    if not pc.any(odd).as_py():
+        return texts
+    parts = pc.extract_regex(texts.filter(odd), f"^(?P<clock>.*){_SECONDS_AWAY}")
+    hours, minutes, seconds = (parts.field(name).cast(pa.int64()) for name in ("hours", "minutes", "seconds"))
+    away = pc.add(pc.multiply(pc.add(pc.multiply(hours, 60), minutes), 60), seconds)
+    away = pc.if_else(pc.equal(parts.field("sign"), pa.scalar("-", texts.type)), pc.negate(away), away)
+    try:
+        clock = parts.field("clock").cast(pa.timestamp(kind.unit))
+    except pa.ArrowInvalid:
+        return texts
+    moments = pc.subtract(clock, away.cast(pa.duration("s")))
+    return pc.replace_with_mask(
+        texts, odd, moments.cast(pa.timestamp(kind.unit, "UTC")).cast(pa.string()).cast(texts.type)
+    )
 
 
 def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:
@@ -204,7 +244,7 @@ def _uncast(a: Any, b: Any, left: list[int]) -> Differences:
 
 
 def _part(a: Any, b: Any, left: list[int]) -> Differences:
-    return cast_differences(a, b) if _is_text_form(a.type, b.type) else _by_parts(a, b, left)
+    return cast_differences(a, b) if _is_text_form(a.type, b.type) else _by_parts(a, _in_utc(a.type, b), left)
 
 
 def _has_texts_within(a: Any, b: Any) -> bool:

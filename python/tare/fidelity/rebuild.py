@@ -359,7 +359,7 @@ def _timestamp(a: Any, b: Any) -> bool:
 
 
 _LEAST = "1677-09-21 00:12:43.145224192"
-_ISO_NS = re.compile(r"(\d{4,}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\Z")
+_ISO_NS = re.compile(r"(\d{4,}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d(?::\d\d)?)?\Z")
 
 
 def _instant(value: Any) -> tuple[str, str, str | None] | None:

@@ -17,6 +17,7 @@ from tare.formats.base import Buffer
 __all__ = [
     "BOM",
     "DELIMITERS",
+    "RARE_DELIMITERS",
     "at_borders",
     "blank_start",
     "ends_within_quotes",
@@ -32,6 +33,8 @@ __all__ = [
 
 BOM = b"\xef\xbb\xbf"
 DELIMITERS = (",", "\t", ";", "|")
+# Such as Hive writes, and old programs: looked for in a header that has none of the usual ones.
+RARE_DELIMITERS = ("\x01", "^")
 _TRIES = 1000
 _LEAST_HEADER_BYTES, _MOST_HEADER_BYTES = 4 << 10, 4 << 20
 
@@ -55,7 +58,7 @@ def _tokens_of_any(delimiter: str, others: tuple[str, ...]) -> re.Pattern[bytes]
     return re.compile(rb"(?<=[" + begins + rb"])" + quoted + rb"(?=[" + borders + rb"]|\Z)|" + tokens.pattern)
 
 
-def first_row(data: bytes, delimiters: tuple[str, ...] = DELIMITERS) -> int:
+def first_row(data: bytes, delimiters: tuple[str, ...] = (*DELIMITERS, *RARE_DELIMITERS)) -> int:
     r"""Where the header ends: behind its line's end, which may be a lone CR; empty lines before it are passed over.
 
     >>> first_row(b'a,"b\nc"\n1,2\n'), first_row(b"a,b\r1,2\n"), first_row(b"\r\n\na,b\r\n1,2\r\n")
@@ -198,7 +201,7 @@ def one_column_start(data: Buffer, delimiter: str) -> int | None:
     return blank_start(header_of(data)) if has_one_column(data, delimiter) else None
 
 
-def header_of(data: Buffer, delimiters: tuple[str, ...] = DELIMITERS) -> bytes:
+def header_of(data: Buffer, delimiters: tuple[str, ...] = (*DELIMITERS, *RARE_DELIMITERS)) -> bytes:
     """The header with its line's end, and blank lines before it; of one that does not end in 4 MiB so much."""
     size = _LEAST_HEADER_BYTES
     while (

@@ -85,13 +85,9 @@ def _arrow_by_stdlib(
 def _arrow_by_orjson(
     table: pa.Table, *, non_str_keys: bool, default: str, orient: str, sort_keys: bool
 ) -> Iterator[Buffer] | None:
-    import orjson
-
     if orient != "rows" or sort_keys:
         return None
-    return table_text.json_parts(
-        table, "items", default=default, text_of=lambda value: orjson.dumps(value)[1:-1].decode()
-    )
+    return table_text.json_parts(table, "items", default=default, text_of=table_text.text_by_orjson)
 
 
 def _bind_msgspec(*, default: str, orient: str, sort_keys: bool) -> Callable[[Any], bytes]:

@@ -16,6 +16,7 @@ from tare import table_text
 from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Stream
 from tare.formats.columnar import INFER_ROWS, polars_library
 from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ROWS_AS_TEXT, hook, is_lines, parts_of
+from tare.kinds import hold_empty
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,11 +59,7 @@ def _join(parts: Iterable[Buffer], **options: Any) -> Buffer:
 
 
 def _of_arrow(table: pa.Table, *, default: str) -> Iterator[Buffer] | None:
-    import orjson
-
-    return table_text.json_parts(
-        table, "lines", default=default, text_of=lambda value: orjson.dumps(value)[1:-1].decode()
-    )
+    return table_text.json_parts(table, "lines", default=default, text_of=table_text.text_by_orjson)
 
 
 def _encode_msgspec(obj: Any, *, default: str) -> bytes:
@@ -127,6 +124,8 @@ def _read_stdlib(file: BinaryIO, *, default: str) -> Iterator[Any]:
 
 
 def _encode_polars(obj: pl.DataFrame, *, infer_rows: int) -> bytes:
+    if not obj.width:
+        hold_empty(obj.height)
     file = BytesIO()
     obj.write_ndjson(file)
     return file.getvalue() or b"\n"

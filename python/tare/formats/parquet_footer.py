@@ -1,14 +1,15 @@
 """Footers of Parquet files, read and written as Thrift's compact protocol has them. Not a format.
 
-Only as much of it as joins row groups that were written into files of their own: see `parquet_parts`.
+Only as much of it as joins row groups that were written into files of their own (see `parquet_parts`), and as tells which
+columns are encrypted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
-__all__ = ["Footer", "join_columns", "read_footer"]
+__all__ = ["Footer", "encrypted_columns", "join_columns", "read_footer"]
 
 _MAGIC = b"PAR1"
 _TAIL_BYTES = 8  # the footer's length, and the magic
@@ -17,7 +18,9 @@ _LONG_LIST = 15
 # Fields of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData.
 _FILE_ROWS, _FILE_GROUPS = 3, 4
 _GROUP_COLUMNS, _GROUP_BYTES, _GROUP_ROWS, _GROUP_OFFSET, _GROUP_PACKED, _GROUP_ORDINAL = 1, 2, 3, 5, 6, 7
-_CHUNK_OFFSET, _CHUNK_META = 2, 3
+_CHUNK_OFFSET, _CHUNK_META, _CHUNK_CRYPTO = 2, 3, 8
+_META_PATH, _OWN_KEY, _OWN_KEY_PATH = 3, 2, 1
+_MOST_FOOTER_BYTES = 16 << 20  # of a file that is only asked for names
 _META_OFFSETS = (9, 10, 11)  # of data pages, an index page, a dictionary page
 # What is known to stay true when bytes move; others, such as those of indexes and filters, say where something lies.
 _GROUP_KNOWN = {1, 2, 3, 5, 6, 7}
@@ -85,6 +88,35 @@ def read_footer(data: bytes | memoryview) -> Footer:
     end = len(data) - _TAIL_BYTES
     start = end - int.from_bytes(data[end : end + 4], "little")
     return Footer(_Reader(bytes(data[start:end])).struct(), start)
+
+
+def encrypted_columns(file: BinaryIO) -> list[str]:
+    """Returns the paths of the columns whose chunks are encrypted; none if the footer does not tell them.
+
+    Args:
+        file: The file, which can be read anywhere.
+    """
+    end = file.seek(0, 2) - _TAIL_BYTES
+    file.seek(max(end, 0))
+    tail = file.read(_TAIL_BYTES)
+    size = int.from_bytes(tail[:4], "little")
+    if tail[4:] != _MAGIC or not 0 < size <= min(end, _MOST_FOOTER_BYTES):
+        return []
+    file.seek(end - size)
+    try:
+        fields = _Reader(file.read(size)).struct()
+        chunks = [one for group in Footer(fields, end - size).groups for one in group[_GROUP_COLUMNS][1][1]]
+        paths = [_path_of(chunk) for chunk in chunks if _CHUNK_CRYPTO in chunk]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return []  # no footer that is known: it is asked beside an error, which says more
+    return list(dict.fromkeys(paths))
+
+
+def _path_of(chunk: Struct) -> str:
+    """Returns the path of an encrypted column chunk: with a key of its own it stands beside that."""
+    own = chunk[_CHUNK_CRYPTO][1].get(_OWN_KEY)
+    parts = own[1][_OWN_KEY_PATH] if own else chunk[_CHUNK_META][1][_META_PATH]
+    return ".".join(part.decode("utf-8", "replace") for part in parts[1][1])
 
 
 def join_columns(parts: Sequence[tuple[Struct, int]], ordinal: int) -> Struct:
@@ -167,6 +199,8 @@ class _Reader:
 
     def _take(self, size: int) -> bytes:
         self._at += size
+        if self._at > len(self._data):
+            raise ValueError("invalid Parquet footer: expected more bytes of Thrift")
         return self._data[self._at - size : self._at]
 
     def _varint(self) -> int:

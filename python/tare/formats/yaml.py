@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json as stdlib_json
 import re
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from io import BytesIO
 from typing import Any
 
@@ -32,13 +32,30 @@ _KNOWN = (bool, int, float, str, bytes, date, datetime, set)
 def _encode_pyyaml(obj: Any, *, default: str, loader: str, orient: str, sort_keys: bool) -> bytes:
     import yaml
 
-    dumper = yaml.CSafeDumper if loader == "c" else yaml.SafeDumper
+    dumper = _safe_dumper(loader)
     value = texted(obj, _KNOWN, default)
     try:
         text: bytes = yaml.dump(value, Dumper=dumper, encoding="utf-8", sort_keys=sort_keys)
     except yaml.representer.RepresenterError as error:  # whose message is a tuple
         raise TypeError(f"{error.args[0]} of type {type(error.args[-1]).__name__}") from error
     return text
+
+
+@functools.cache
+def _safe_dumper(name: str) -> Any:
+    """Returns a safe dumper of PyYAML that writes moments whose offset has seconds in UTC: YAML's offsets have none."""
+    import yaml
+
+    base = yaml.CSafeDumper if name == "c" else yaml.SafeDumper
+    dumper: Any = type("Safe", (base,), {})
+    dumper.add_representer(datetime, lambda self, value: self.represent_datetime(_whole_minutes(value)))
+    return dumper
+
+
+def _whole_minutes(value: datetime) -> datetime:
+    """Returns the moment, in UTC if its offset has seconds."""
+    offset = value.utcoffset()
+    return value if offset is None or not offset % timedelta(minutes=1) else value.astimezone(UTC)
 
 
 def _decode_pyyaml(data: Buffer, *, default: str, loader: str, orient: str, sort_keys: bool) -> Any:
@@ -75,7 +92,21 @@ def _ruamel() -> Any:
 
     yaml = YAML(typ="safe", pure=True)
     yaml.Constructor = _ruamel_constructor()
+    yaml.Representer = _ruamel_representer()
     return yaml
+
+
+@functools.cache
+def _ruamel_representer() -> Any:
+    """Returns a representer of ruamel.yaml that writes moments as that of PyYAML does."""
+    from ruamel.yaml.representer import SafeRepresenter
+
+    def represent_time(self: Any, value: datetime) -> Any:
+        return SafeRepresenter.represent_datetime(self, _whole_minutes(value))
+
+    representer: Any = type("Representer", (SafeRepresenter,), {})
+    representer.add_representer(datetime, represent_time)
+    return representer
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from typing import Any
 
 from tare import child_process
 from tare.datasets.source import Source, printable
-from tare.datasets.tables import arrow_errors, ends_with, random_access
+from tare.datasets.tables import arrow_errors, encrypted_ones, ends_with, random_access
 from tare.errors import Malformed
 from tare.formats.parquet_file import int96_paths
 from tare.inspecting.findings import Findings, Part
@@ -49,7 +49,7 @@ def look(source: Source, max_bytes: int) -> Findings:
             findings.columns = _columns(opened, meta, [None] * meta.num_columns)
             why = _why_not(opened)
             if "decrypt" in why:
-                findings.flags.append(f"columns are encrypted, and Tare has no keys: {why}")
+                findings.flags.append(f"{encrypted_ones(source)} encrypted, and Tare has no keys: {why}")
             else:
                 findings.damage(f"what its footer says of columns cannot be read: {why} ({error})")
             return findings

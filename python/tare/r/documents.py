@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tare.r import odd_names
 from tare.r.losses import Loss
 from tare.r.vectors import TYPES
 
@@ -98,6 +99,11 @@ def _inside(core: Core, made: list[Any] | dict[str, Any], path: str) -> list[tup
 def _of_list(core: Core, made: list[Any] | dict[str, Any], path: str, told: _Told) -> None:
     if core.type == "pairlist":
         told.add(path, "type_changed", "pairlist", "a list")
+    if isinstance(made, dict) and any("\\x" in name for name in made):
+        odd: list[Loss] = []
+        odd_names.tell(core.attribute("names"), f"{path}@names", odd)
+        for loss in odd:
+            told.add(loss.path, loss.kind, loss.r, loss.kept, loss.count)
     if isinstance(made, list) and _is_vector(made):
         told.add(path, "type_changed", "a list of single values", "what is a vector in R")
 

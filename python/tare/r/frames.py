@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Unsupported, UsageError
-from tare.r import nested_frames, vectors
+from tare.r import nested_frames, odd_names, vectors
 from tare.r.instants import is_in_parts
 from tare.r.losses import Loss, losses_of
 from tare.r.vectors import imported, storage
@@ -48,6 +48,7 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
         names = row_names(core)
         if names is not None:
             lost = [loss for loss in lost if loss.kind != _ROWS]
+            odd_names.tell(core.attribute("row.names"), f"{path}@row.names", lost)
     found.extend(lost)
     if settings.to == "plain":
         return plain(core, made, path, found)
@@ -102,6 +103,7 @@ def table(
             raise UsageError(f"there is no column {missing[:60]!a}; there are {', '.join(known)[:200]}")
         options["columns"] = columns
     exported, lost = core.to_arrow(options)
+    odd_names.tell(core.attribute("names"), f"{path}@names", found, columns)
     found.extend(losses_of(lost, path))
     made: pa.Table = imported(exported)
     made = _with_nested(core, made, path, found, columns)
@@ -292,7 +294,7 @@ def row_names(core: Core) -> list[str] | list[int] | None:
 
 def texts(core: Core) -> list[str]:
     """Strings of a vector as text; a missing one is NA, as R shows it."""
-    return ["NA" if one is None else str(one) for one in core.strings()]
+    return odd_names.texts(core.strings())
 
 
 def plain(core: Core, made: pa.Table, path: str, found: list[Loss]) -> dict[str, list[Any]] | list[list[Any]]:

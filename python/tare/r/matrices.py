@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Malformed, Unsupported
-from tare.r import vectors
+from tare.r import odd_names, vectors
 from tare.r.losses import Loss, losses_of
 
 if TYPE_CHECKING:
@@ -202,7 +202,8 @@ def _names(core: Core, axis: int, size: int, path: str, found: list[Loss]) -> li
     if one.type != "character" or len(one) != size:
         found.append(Loss(f"{path}@dimnames", "attribute_dropped", vectors.shown(one)))
         return None
-    return ["NA" if name is None else str(name) for name in one.strings()]
+    odd_names.tell(one, f"{path}@dimnames[[{axis + 1}]]", found)
+    return odd_names.texts(one.strings())
 
 
 def _titles(core: Core, path: str, found: list[Loss]) -> None:

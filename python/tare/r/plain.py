@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Unsupported, UsageError
-from tare.r import documents, frames, matrices, vectors
+from tare.r import documents, frames, matrices, odd_names, vectors
 from tare.r.losses import Loss, Losses
 from tare.r.reading import objects
 from tare.r.structure import lines
@@ -61,6 +61,8 @@ def plain_value(
         Limit: It goes beyond a limit.
     """
     held = objects(source, {**options, "format": format})
+    if format == "fst" and not isinstance(held, list):
+        held = odd_names.in_encoding(held, source, options, found)
     settings = replace(_PLAIN, data_only=data_only)
     name, path = _COLUMN, ""
     if variable is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Malformed, TareError, Unsupported, UsageError
-from tare.r import frames, sources
+from tare.r import frames, odd_names, sources
 from tare.r.arguments import MOST, checked_encoding, checked_names, checked_text
 from tare.r.limits import Limits
 from tare.r.losses import Loss, settle
@@ -95,6 +95,7 @@ def _read(source: Any, format: str | None, how: _How, options: dict[str, Any], f
             last = fst_schema(source)["rows"]
             rows = min(rows[0], last), min(rows[1], last)
         core = fst_read(source, how.columns, rows, options)
+        core = odd_names.in_encoding(core, source, options, found)
         return _one(core, replace(how, columns=None, rows=None), found)
     return _value(objects(source, options), how, found)
 

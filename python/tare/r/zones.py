@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tare.arrays import is_known_zone
 from tare.r.losses import Loss, Losses
 
 __all__ = ["in_known_zone", "tell_zone", "zone_within"]
@@ -21,7 +22,7 @@ def in_known_zone(array: Any, path: str, found: list[Loss]) -> Any:
     """
     import pyarrow as pa
 
-    if not pa.types.is_timestamp(array.type) or array.type.tz is None or _is_known(array.type.tz):
+    if not pa.types.is_timestamp(array.type) or array.type.tz is None or is_known_zone(array.type.tz):
         return array
     found.append(Loss(f"{path}@tzone", "attribute_dropped", f"unknown time zone {array.type.tz[:60]}", "UTC"))
     return array.cast(pa.timestamp(array.type.unit, "UTC"))
@@ -57,15 +58,3 @@ def zone_within(kind: Any) -> str | None:
         return None if zone is None or zone in _UTC or zone[:1] in "+-" else zone
     found = (zone_within(kind.field(at).type) for at in range(kind.num_fields))
     return next((zone for zone in found if zone is not None), None)
-
-
-def _is_known(zone: str) -> bool:
-    import zoneinfo
-
-    if zone[:1] in "+-":
-        return True
-    try:
-        zoneinfo.ZoneInfo(zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True

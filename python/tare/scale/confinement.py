@@ -55,12 +55,12 @@ def check_places(plan: Plan, allowed: Allowed) -> None:
     beyond = _beyond(plan, allowed)
     if not beyond:
         return
-    told = ", ".join(f"{verb} {place}" for verb, _, place in beyond[:_SHOWN])
+    told = ", ".join(one.told for one in beyond[:_SHOWN])
     more = f", and {len(beyond) - _SHOWN} more" if len(beyond) > _SHOWN else ""
+    why = ": beyond the current folder and that of the plan" if any(not one.hidden for one in beyond) else ""
     line = shlex.join(_words(beyond))
     raise UsageError(
-        f"{printable(plan.path)}: {told}{more}: beyond the current folder and that of the plan. A plan may come from anywhere: if"
-        f" this is meant, add {line}"
+        f"{printable(plan.path)}: {told}{more}{why}. A plan may come from anywhere: if this is meant, add {line}"
     )
 
 
@@ -73,31 +73,59 @@ def places_beyond(plan: Plan) -> list[str]:
     return _words(_beyond(plan, Allowed()))
 
 
-def _words(beyond: Sequence[tuple[str, str, str]]) -> list[str]:
-    return [word for _, option, place in beyond for word in (option, place)]
+@dataclass(frozen=True)
+class _Beyond:
+    """Something that a plan does beyond what is at hand and allowed.
+
+    Args:
+        verb: What it does.
+        option: What allows it.
+        place: Where.
+        hidden: The path of a hidden file, or in a hidden folder, that is at hand but for that; empty where it is not.
+    """
+
+    verb: str
+    option: str
+    place: str
+    hidden: str
+
+    @property
+    def told(self) -> str:
+        """The words of a message."""
+        why = f" ({printable(self.hidden)} is hidden)" if self.hidden else ""
+        return f"{self.verb} {self.place}{why}"
 
 
-def _beyond(plan: Plan, allowed: Allowed) -> list[tuple[str, str, str]]:
-    """List what a plan does beyond what is at hand and allowed: a verb, the option that allows it, and the place."""
+def _words(beyond: Sequence[_Beyond]) -> list[str]:
+    return [word for one in beyond for word in (one.option, one.place)]
+
+
+def _beyond(plan: Plan, allowed: Allowed) -> list[_Beyond]:
+    """List what a plan does beyond what is at hand and allowed."""
     near = (os.getcwd(), os.path.dirname(os.path.abspath(plan.path)))
     may_read, may_write = _Roots(near, allowed.sources), _Roots(near, allowed.destinations)
     may_set = _Roots(near, allowed.stores)
-    sources: set[str] = set()
-    destinations: set[str] = set()
-    stores: set[str] = set()
+    sources: dict[str, str] = {}
+    destinations: dict[str, str] = {}
+    stores: dict[str, str] = {}
     for unit in plan.units():  # which checks each
         for given in unit["input"]:
             if not may_read.hold_file(given["uri"]):
-                sources.add(_folder(given["uri"]))
+                sources.setdefault(_folder(given["uri"]), may_read.hidden(given["uri"]))
         if store := str(unit["options"].get("store", "")):
             if not may_set.hold_store(store):
-                stores.add(store)
+                stores.setdefault(store, may_set.hidden(store))
             continue
         base = unit["output"]["base"]
-        if not all(may_write.hold_result(base, name) for name in unit["output"].get("names", ())):
-            destinations.add(shown(base))
+        for name in unit["output"].get("names", ()):
+            if not may_write.hold_result(base, name):
+                destinations.setdefault(shown(base), may_write.hidden(base, name))
     found = zip(_VERBS, _OPTIONS, (sources, destinations, stores), strict=True)
-    return [(verb, option, place) for verb, option, places in found for place in _fewest(places)]
+    return [
+        _Beyond(verb, option, place, places.get(place, ""))
+        for verb, option, places in found
+        for place in _fewest(places)
+    ]
 
 
 class _Roots:
@@ -136,6 +164,13 @@ class _Roots:
         """Whether keys may be set in a store."""
         path = _path_of_store(url)
         return self._under(path) if path else self._hold_url(url)
+
+    def hidden(self, place: str, name: str = "") -> str:
+        """The path of what may not be read or written for being hidden alone; empty if it is not at hand at all."""
+        path = _path_of_store(place)
+        path = os.path.join(path, name) if path else ""
+        real = os.path.realpath(path)
+        return path if path and any(_is_below(real, root) for root in self._near) else ""
 
     def _hold_path(self, path: str) -> bool:
         folder, name = os.path.split(path)

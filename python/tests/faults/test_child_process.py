@@ -327,9 +327,11 @@ def test_an_encrypted_column_is_said_in_words(tmp_path: Path) -> None:
     encrypted(tmp_path / "x.parquet")
     done = invoke("inspect", "x.parquet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "columns are encrypted, and Tare has no keys" in done.stdout
+    assert "the column 'secret' is encrypted, and Tare has no keys" in done.stdout
     assert "secret" in done.stdout
-    with pytest.raises(Unsupported, match=r"a column is encrypted, and Tare has no keys .*--columns"):
+    with pytest.raises(
+        Unsupported, match=r"the column 'secret' is encrypted, and Tare has no keys .*--columns"
+    ):
         tare.read(tmp_path / "x.parquet")
     assert tare.read(tmp_path / "x.parquet", columns=["id"])["id"].to_pylist() == [1, 2]
     split = invoke("convert", "x.parquet", "out/", "--to", "csv", "--split", "100B", cwd=tmp_path)

@@ -186,6 +186,11 @@ def test_results_do_not_go_through_links(folder: Path) -> None:
         rewrite(planned(folder), lambda lines, name=name: lines[1]["output"].update(names=[name]))
         done = run("run", "p.jsonl", "--executor", "inline", cwd=folder)
         assert (done.returncode, "--allow-destination" in done.stderr) == (2, True)
+        hidden = name == ".profile"
+        assert ("dst/.profile is hidden" in done.stderr, "beyond the current" in done.stderr) == (
+            hidden,
+            not hidden,
+        )
     assert os.listdir(folder.parent / "elsewhere") == ["secret.csv"]
 
 

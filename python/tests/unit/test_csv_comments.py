@@ -181,6 +181,10 @@ def test_a_text_in_another_encoding_has_such_lines_too(tmp_path, encoding: str) 
         found = open_dataset(path, encoding=said)
         assert [{"a": 1, "b": 2}, {"a": 3, "b": 4}] == found.value.to_pylist()
         assert note in found.notes
+        for columns in (None, ["b"]):
+            done = tare_io.convert(path, tmp_path / "b.parquet", encoding=said, columns=columns)
+            assert "Python's csv" == done.second["source"]["reader"]
+            assert not [one for one in done.notes if "Tare reads" in one]
         path.write_bytes(f'{above}a;b\n1;"2\n3;4\n5;6\n'.encode(encoding))
         with pytest.raises(Malformed, match="a quote in line 3 is never closed"):
             open_dataset(path, encoding=said)

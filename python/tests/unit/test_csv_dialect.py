@@ -357,3 +357,31 @@ def test_tsv_is_a_format_wherever_csv_is_one(tmp_path: Path) -> None:
     done = tare.convert(path, out, format="tsv", codec="tsv", verify=True)
     assert ("csv:pyarrow,delimiter=tab", True) == (done.to, done.verified)
     assert '"name, first"\t"n"\n"A, B"\t1\n"C, D"\t2\n' == out.read_text()
+
+
+@pytest.mark.parametrize("delimiter", ["\x01", "^"])
+def test_delimiters_of_hive_and_of_old_programs_are_told_by_all_rows(tmp_path: Path, delimiter: str) -> None:
+    """With a note; what stands in the header alone, or beside a usual one, is part of names."""
+    path = tmp_path / "x.csv"
+    for text, rows in (
+        ("a^b\n1^x, y\n2^z\n", [{"a": 1, "b": "x, y"}, {"a": 2, "b": "z"}]),
+        ("a^b\n1\n", [{f"a{delimiter}b": 1}]),
+        ("a^2,b^2\n1,2\n", [{f"a{delimiter}2": 1, f"b{delimiter}2": 2}]),
+    ):
+        path.write_text(text.replace("^", delimiter))
+        found = tare.open_dataset(path)
+        assert rows == found.value.to_pylist()
+        told = any("taken to be separated" in note for note in found.notes)
+        assert told == (len(rows) == 2)
+    path.write_text(f"sep={delimiter}\na, b{delimiter}c\n1{delimiter}2\n")
+    assert [{"a, b": 1, "c": 2}] == tare.open_dataset(path).value.to_pylist()
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n\r\n"])
+def test_a_line_that_names_the_delimiter_alone_is_told_as_that(tmp_path: Path, end: str) -> None:
+    """It is no white space."""
+    path = tmp_path / "x.csv"
+    for encoding in ("utf-8", "utf-16"):
+        path.write_bytes(f"sep=;{end}".encode(encoding))
+        with pytest.raises(Truncated, match="it holds the line 'sep=;' alone, no names and no rows"):
+            tare.open_dataset(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import subprocess
 import sys
@@ -49,6 +50,14 @@ def message_of(path) -> str:
         ("a\n1\n\x1a", "mark that is no text, at byte 4. It is the byte 0x1a, with which old programs of DOS end"),
         ("a\r\nx\r\n\x1a\r\n", "at byte 6. It is the byte 0x1a"),
         ("a,b\n1,2\x1a\n", "at byte 7. It is the byte 0x1a"),
+        ("; c\n; d\na,b\n1,2\n", r"at byte 8. If the lines that begin with ';' are comments.* grep -vE '\^;' a.csv \| tare"),
+        (";c\n#d\na,b\n1,2\n", r"If the lines that begin with ';' or '#' are comments.* grep -vE '\^\(;\|#\)' a.csv"),
+        ("% c, d, e\na,b\n1,2\n", r"at byte 10. If the lines that begin with '%' are comments"),
+        ("% a,b\n1,2,3\n4,5\n", "Put a value that holds a delimiter"),
+        ("a,b\n1,2\n; end\n3,4\n", r"at byte 8. If a line that begins with ';' is a comment.* grep -v '\^;' a.csv"),
+        ("a,b\n1,2\n3,4\n\n(2 rows affected)\n", r"at byte 13. It is how clients of SQL end, .* sed '\$d' a.csv"),
+        (" a | b \n---+---\n 1 | 2\n(1 row)\n", r"row 2 has 1 field.* at byte 8. A line between names and rows"),
+        ("a,b\n1,2\n   \n3,4\n", "row 3 has 1 field.* at byte 8. It holds blanks alone"),
         ("# c\na,b,c\n1,2,3\n1,it's,3,4\n4,5,6\n", "row 3 has 4 fields.* at byte 16. Put a value that holds"),
     ],
 )  # fmt: skip
@@ -126,3 +135,15 @@ def test_a_text_of_one_column_that_seems_to_have_more_is_noted(
     (tmp_path / "a.csv").write_text(text)
     notes = open_dataset(tmp_path / "a.csv").notes
     assert [True] * bool(note) == [note in one for one in notes]
+
+
+def test_a_delimiter_that_none_looks_for_is_noted_and_what_makes_it_one_works(tmp_path):
+    """The rows are one column until then."""
+    path, out = tmp_path / "a.csv", tmp_path / "out.parquet"
+    for delimiter in ("~", "\x1f", "@@", "\u00ac"):
+        path.write_text(f"a{delimiter}b\n1{delimiter}x\n2{delimiter}y\n")
+        (note,) = open_dataset(path).notes
+        assert f"each row has 2 fields between {delimiter!r}" in note
+        made = subprocess.run(["bash", "-c", note.partition("do so: ")[2].partition(" | ")[0]], cwd=tmp_path, capture_output=True, check=True)  # fmt: skip
+        tare.convert(io.BytesIO(made.stdout), out, format="csv")
+        assert {"a": [1, 2], "b": ["x", "y"]} == pd.read_parquet(out).to_dict("list")

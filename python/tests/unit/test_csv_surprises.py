@@ -10,6 +10,8 @@ from tare.datasets import csvload
 
 OFFSETS = "times with offsets are read as UTC: ts"
 VERSIONS = "texts such as 1.10 are read as numbers (1.1): version"
+MARK = "'{}' is read as text; if it stands for a missing value, leave the field empty: {}"
+AGAIN = "its header stands again in line 3, as where files were joined: there it is read as a row"
 COMMA = "numbers with a decimal comma are read as text: betrag"
 
 
@@ -27,6 +29,14 @@ COMMA = "numbers with a decimal comma are read as text: betrag"
         ("a.csv", "id,price\n1,1.90\n2,12.10\n", ""),
         ("a.csv", "id,measured\n1,12.3\n2,1.10\n", ""),
         ("a.csv", "id,version\na,1.9\nb,1.10\nc,1.10.2\n", ""),
+        ("a.csv", "x,y\n1,a\n.,b\n", MARK.format(".", "x")),
+        ("a.csv", "x,y\n1,a\n.A,b\n-2.5,c\n", MARK.format(".A", "x")),
+        ("a.csv", "x,y\n1,2\n3,#DIV/0!\n", MARK.format("#DIV/0!", "y")),
+        ("a.tsv", "x\ty\n1\ta\n2\t\\N\n", MARK.format("\\\\N", "y")),
+        ("a.csv", "x,y\n1,a\n2,-\n3,.\n", ""),
+        ("a.csv", "x,y\n1,a\nx,y\n2,b\n", AGAIN),
+        ("a.csv", "x,y\r\n1,a\r\n\ufeffx,y\r\n2,b\r\n", AGAIN),
+        ("a.csv", "x,y\n1,a\nx,yes\n2,b\n", ""),
         ("a.csv", "datum;betrag\n01.02.2023;7,5\n02.02.2023;12,5\n", ""),
     ],
 )
@@ -34,7 +44,7 @@ def test_what_a_type_does_not_say_is_told(tmp_path, monkeypatch, name, text, not
     """At once as in blocks."""
     monkeypatch.setattr(csvload, "STREAM_BYTES", stream_bytes)
     path = tmp_path / name
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8", newline="")
     assert list(open_dataset(path).notes) == [note] * bool(note)
 
 

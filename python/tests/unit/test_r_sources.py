@@ -17,7 +17,7 @@ from support.peaks import PEAK
 import tare
 from tare import r
 from tare.cli import main
-from tare.errors import EncodeError, Limit, Malformed, Truncated, Unsupported, UsageError
+from tare.errors import EncodeError, Limit, LossError, Malformed, Truncated, Unsupported, UsageError
 
 # data.frame(x = "fa\xe7ile") of version 2, whose header names no encoding, and of 3 in UTF-8.
 _UNMARKED = bytes.fromhex(
@@ -83,6 +83,58 @@ def test_text_without_a_mark_is_read_in_the_encoding_that_is_named(tmp_path, pla
         main(["convert", str(tmp_path / "x.rds"), str(tmp_path / "x.json"), "--encoding", "latin1"])
     assert 0 == ended.value.code
     assert [{"x": "fa\u00e7ile"}] == json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+
+
+def odd_names(format):
+    """A file with a column that is named `fa` and a byte that is no UTF-8."""
+    import pyarrow as pa
+
+    if format == "fst":  # whose names have no checksum
+        return r.write(pa.table({"fa~": [1]}), None, format="fst").data.replace(b"fa~", b"fa\xe9")
+    plain = r.write(pa.table({"fa~": [1]}), None, format="rds", compressor="none").data
+    old, new = (flags.to_bytes(4, "big") + b"\0\0\0\3" for flags in (0x40009, 9))
+    held = r.read(plain.replace(old + b"fa~", new + b"fa\xe9"), as_="robject")
+    return r.write({"d": held} if format == "rdata" else held, None, format=format).data
+
+
+@pytest.mark.parametrize("format", ["rds", "rdata", "qs2", "qdata", "fst"])
+def test_a_name_of_unknown_encoding_is_told_as_a_string_is(tmp_path, format):
+    """By the rule for values: the encoding that is named holds, a guess is told, and strict refuses it."""
+    path = tmp_path / f"x.{format}"
+    path.write_bytes(odd_names(format))
+    with pytest.raises(LossError, match=r"@names: bytes_string: names "):
+        tare.convert(path, tmp_path / "x.csv", strict=True)
+    done = tare.convert(path, tmp_path / "x.csv")
+    assert ["bytes_string"] == [loss["kind"] for loss in done.losses]
+    if format == "qdata":  # it marks strings without an encoding as bytes
+        assert "names that are no text" in done.losses[0]["r"]
+        return
+    for name, text in (("latin1", "fa\u00e9"), ("cp1251", "fa\u0439")):
+        tare.convert(path, tmp_path / "x.csv", strict=True, encoding=name)
+        assert f'"{text}"\n1\n' == (tmp_path / "x.csv").read_text(encoding="utf-8")
+
+
+def test_names_of_lists_and_matrices_of_unknown_encoding_are_told():
+    """They stand as R shows their bytes, not as Python does."""
+    from tare.r.plain import plain_value
+
+    for plain, path in (
+        (b"00000213 00000001 0000000e 00000001 3ff0000000000000", "@names"),
+        (b"0000020e 00000002 3ff0000000000000 3ff0000000000000", "@dimnames[[2]]"),
+    ):
+        names = b"00000010 00000001 00000009 00000003 6661e9"
+        if path == "@names":
+            behind = b"00000402 00000001 00040009 00000005 6e616d6573" + names
+        else:
+            behind = b"00000402 00000001 00040009 00000003 64696d 0000000d 00000002 00000002 00000001"
+            behind += (
+                b"00000402 00000001 00040009 00000008 64696d6e616d6573 00000013 00000002 000000fe" + names
+            )
+        data = b"X\n" + bytes.fromhex((b"00000002 00040202 00020300" + plain + behind + b"000000fe").decode())
+        found = []
+        value = plain_value(data, "rds", {}, found, tabular=path != "@names")
+        assert ["fa\\xe9"] == (list(value) if path == "@names" else value.column_names)
+        assert (path, "bytes_string") in [(loss.path, loss.kind) for loss in found]
 
 
 def test_the_variable_is_named_too(tmp_path):
@@ -203,3 +255,29 @@ def test_what_is_no_file_of_r_is_malformed():
     """However it is compressed."""
     with pytest.raises((Malformed, Unsupported)):
         r.read(bz2.compress(b"no file of R" * 1000))
+
+
+def test_an_offset_that_is_none_is_told_as_a_zone_that_nothing_knows(tmp_path):
+    """As the names of such zones are; in lists too."""
+    import pyarrow as pa
+
+    moments = pa.array([0], pa.timestamp("us", "+99:99"))
+    for value in (pa.table({"t": moments}), {"t": [moments]}):
+        r.write(value, tmp_path / "x.rds")
+        done = tare.convert(tmp_path / "x.rds", tmp_path / "x.json")
+        assert "unknown time zone +99:99" in [loss["r"] for loss in done.losses]
+
+
+def test_complex_numbers_are_refused_by_the_name_of_their_variable(tmp_path):
+    """Where JSON has nothing for them; a column of them is objects of both parts, which is told."""
+    r.write({"a": 1.0, "z": 1 + 2j}, tmp_path / "x.RData")
+    with pytest.raises(EncodeError, match=r"x\.RData: json:stdlib.*complex has no text form.*, at /z "):
+        tare.convert(tmp_path / "x.RData", tmp_path / "x.json")
+    column = b"0000000f 00000001 3ff0000000000000 4000000000000000"
+    plain = VERSION_2.replace(
+        bytes.fromhex("00000010 00000001 00000009 00000006 6661e7696c65"), bytes.fromhex(column.decode()), 1
+    )
+    (tmp_path / "x.rds").write_bytes(plain)
+    done = tare.convert(tmp_path / "x.rds", tmp_path / "x.json")
+    assert [{"x": {"re": 1.0, "im": 2.0}}] == json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert ("$x", "complex") in [(loss["path"], loss["r"]) for loss in done.losses]

@@ -33,3 +33,16 @@ def test_a_long_duration_is_said_to_be_beyond_days(tmp_path):
     pq.write_table(pa.table({"d": pa.array([1, 2**62], pa.duration("ms"))}), tmp_path / "x.parquet")
     with pytest.raises(Unsupported, match=r"column 'd', row 2: .* beyond 999,999,999 days"):
         tare.convert(tmp_path / "x.parquet", tmp_path / "x.json")
+
+
+@pytest.mark.parametrize(
+    "other", [pa.array([b"\xff"]), pa.array([b"0123456789abcdef"], pa.uuid()), pa.array([True]), pa.array([b"X\n\0\0\0\xff"])]
+)  # fmt: skip
+def test_the_column_that_is_named_is_the_one_that_the_conversion_refuses(other):
+    """Not one that it writes in another type, nor one that is refused for another reason."""
+    table = pa.table({"other": other, "list": [[1]]})
+    message = r"Unsupported Type:list<item: int64>, in column 'list'\."
+    if other[0].as_py() == b"X\n\0\0\0\xff":  # which R serialized, and is no base64
+        message = r"Invalid UTF8 payload, in column 'other' \(binary\), row 1\."
+    with pytest.raises(EncodeError, match=message):
+        tare.convert(table, "x.csv")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +13,7 @@ from support.capabilities import need_codec, need_module
 import tare
 from tare import formats, kinds, r, scale
 from tare.converting.changes import table_changes
-from tare.errors import EncodeError, Unsupported
+from tare.errors import EncodeError, Limit, Unsupported
 from tare.formats.columnar import join, run_of_rows
 from tare.frames import rows_alone, with_nullable_types
 
@@ -159,3 +161,41 @@ def test_data_frames_of_r_without_columns(tmp_path: Path, names: str, losses: se
     if target == "ndjson":  # a document comes back as a list
         told = told | {"type_changed"}
     assert {loss["kind"] for loss in done.losses} == told
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.ndjson", "out.json", "out.rds", "out.msgpack", "out.yaml"])
+def test_rows_of_nothing_are_no_text_beyond_some_millions(tmp_path: Path, name: str) -> None:
+    """Billions of them stand in a file of some hundred bytes."""
+    for column in (
+        pa.nulls(2**31 - 1),
+        pa.RunEndEncodedArray.from_arrays(pa.array([10**8], pa.int32()), pa.array([7])),
+    ):
+        with pa.ipc.new_file(str(tmp_path / "in.arrow"), pa.schema([("a", column.type)])) as writer:
+            writer.write_table(pa.table({"a": column}))
+        with pytest.raises(
+            Limit, match=r"in\.arrow: .* rows that hold next to nothing \(.*: at most 10,000,000"
+        ):
+            tare.convert(tmp_path / "in.arrow", tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_rows_without_a_column_are_looked_at_in_no_memory() -> None:
+    """A summary takes a sample of rows, and a sample a share, without a mask of all of them."""
+    from tare.datasets import sampling, summary
+
+    peak = tracemalloc_peak(lambda: summary.of_table(rows_alone(2**31 - 1)))
+    assert peak < 1 << 20
+    assert tracemalloc_peak(lambda: summary.of_table(pa.table({"a": pa.nulls(2**31 - 1)}))) < 1 << 24
+    assert sampling.table(rows_alone(2**31 - 2), 0.5).num_rows == 2**30
+    with pytest.raises(Limit, match="2,147,483,647 rows without a column: at most 10,000,000"):
+        tare.encode(rows_alone(2**31 - 1), "ndjson:polars")
+
+
+def tracemalloc_peak(work: Callable[[], object]) -> int:
+    """The most bytes that Python and NumPy held meanwhile."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

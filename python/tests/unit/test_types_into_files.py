@@ -13,7 +13,8 @@ import pytest
 from pyarrow import orc
 
 import tare
-from tare.errors import Limit, Unsupported
+from tare.errors import EncodeError, Limit, Unsupported
+from tare.fidelity.column_casts import cast_differences
 
 ONE = uuid.UUID(int=2**100 + 7)
 EXTENSIONS: dict[str, tuple[Any, list[str]]] = {
@@ -51,8 +52,57 @@ def test_a_zone_that_is_not_known_is_named(nested: bool, tmp_path: Path) -> None
     moments: Any = pa.array([0, None], pa.timestamp("s", "Mars/Base"))
     if nested:
         moments = pa.StructArray.from_arrays([moments], ["t"])
-    with pytest.raises(Unsupported, match="time zone 'Mars/Base' is not one that is known here"):
+    with pytest.raises(
+        Unsupported, match="invalid time zone 'Mars/Base': expected a name that is known here"
+    ):
         tare.convert(pa.table({"c": moments}), tmp_path / "x.ndjson")
+
+
+@pytest.mark.parametrize("name", ["json", "ndjson", "yaml", "msgpack"])
+def test_an_offset_that_is_none_is_no_year_that_is_too_far(name: str, tmp_path: Path) -> None:
+    for zone in ("+99:99", "+0530", "+24:00"):
+        table = pa.table({"c": pa.array([None, 0], pa.timestamp("s", zone))})
+        with pytest.raises(Unsupported, match=f"column 'c', row 2: invalid time zone '[+]{zone[1:]}'"):
+            tare.convert(table, tmp_path / f"x.{name}")
+
+
+BEFORE_1937 = pa.array([-2_000_000_000, None, 1_000_000_000], pa.timestamp("s", "Europe/Amsterdam"))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.json", '"1906-08-16T20:46:12+00:19:32"'),
+        ("x.ndjson", '"1906-08-16T20:46:12+00:19:32"'),
+        ("x.csv", "1906-08-16 20:26:40"),
+        ("x.yaml", "1906-08-16 20:26:40+00:00"),
+        ("x.msgpack", "1906-08-16T20:46:12+00:19:32"),
+    ],
+)
+def test_moments_whose_offset_has_seconds_are_kept(unit: str, name: str, text: str, tmp_path: Path) -> None:
+    """As those before 1937 in Amsterdam: by the text that has them, in UTC where none has."""
+    table = pa.table({"t": BEFORE_1937.cast(pa.timestamp(unit, BEFORE_1937.type.tz))})
+    done = tare.convert(table, tmp_path / name)
+    assert done.verified
+    assert {"type"} == {change["verdict"] for change in done.changes}
+    if unit != "ns" or name == "x.csv":
+        assert text in (tmp_path / name).read_bytes().decode("latin1")
+    assert not [note for note in done.notes if "reads" in note]
+
+
+@pytest.mark.parametrize("codec", ["json:stdlib,default=text", "yaml:ruamel,default=text", "msgpack"])
+def test_a_value_whose_offset_has_seconds_is_kept_or_refused(codec: str, tmp_path: Path) -> None:
+    """Its text has them; that YAML has no such text is told."""
+    moment = dt.datetime(1930, 1, 1, tzinfo=dt.timezone(dt.timedelta(minutes=19, seconds=32)))
+    if codec.startswith("yaml"):
+        with pytest.raises(
+            EncodeError, match=r"a would change: .* comes back as datetime.datetime\(1929, 12, 31"
+        ):
+            tare.convert({"a": moment}, tmp_path / "x", codec=codec)
+        return
+    tare.convert({"a": moment}, tmp_path / "x", codec=codec)
+    assert b"1930-01-01T00:00:00+00:19:32" in (tmp_path / "x").read_bytes()
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])
@@ -91,3 +141,33 @@ def test_what_is_nested_too_deeply_to_be_written_names_the_file(tmp_path: Path) 
         Limit, match=r"^x\.R: .*nested too deeply.*Nothing was written\. Choose another --codec"
     ):
         tare.convert(tmp_path / "x.R", tmp_path / "x.json", format="dput")
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("within", [lambda column: column, lambda column: column.dictionary_encode()])
+@pytest.mark.parametrize(
+    ("kind", "days"),
+    [(pa.date32(), 1), (pa.date64(), 86_400_000), (pa.timestamp("s"), 86_400), (pa.timestamp("us", "UTC"), 86_400_000_000)],
+)  # fmt: skip
+def test_days_of_no_four_digits_are_text_or_refused(
+    kind: Any, days: int, within: Any, verify: bool, tmp_path: Path
+) -> None:
+    """Arrow's text of those beyond the year 32,767 is no date: `<value out of range: 2147483647>`."""
+    numbers = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    column = within(pa.array([0, None, 2_932_897 * days, -800_000 * days], numbers).cast(kind))
+    done = tare.convert(pa.table({"c": column}), tmp_path / "x.csv", verify=verify)
+    assert done.rows == 4
+    texts = [line.strip('"') for line in (tmp_path / "x.csv").read_text().splitlines()[1:]]
+    starts = ["1970-01-01", "", "10000-01-01", "-0221-09-04"]
+    assert [text[: len(start)] for text, start in zip(texts, starts, strict=True)] == starts
+    far = within(pa.array([0, None, 100_000_000 * days], numbers).cast(kind))
+    with pytest.raises(Unsupported, match=r"column 'c', row 3: .*beyond the years -32,767 to 32,767"):
+        tare.convert(pa.table({"c": far}), tmp_path / "x.csv", verify=verify)
+
+
+def test_an_offset_that_lost_its_seconds_is_another_moment() -> None:
+    """Though it is the text that Arrow writes."""
+    column = pa.array([-2_000_000_000], pa.timestamp("s", "Europe/Amsterdam"))
+    assert cast_differences(column, pa.array(["1906-08-16 20:46:12+0019"])).value is not None
+    assert cast_differences(column, pa.array(["1906-08-16 20:46:12+00:19:32"])).value is None
+    assert cast_differences(column, pa.array(["1906-08-16 20:46:12+00:19:33"])).value is not None

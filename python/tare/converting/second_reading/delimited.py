@@ -22,7 +22,7 @@ from tare.converting.second_reading.outcome import (
     sampled,
 )
 from tare.converting.second_reading.time_units import in_unit_of
-from tare.datasets import csvs, encodings, recognise
+from tare.datasets import csvs, recognise
 from tare.datasets.csv_dialect import dialect
 from tare.datasets.source import printable
 from tare.fidelity.comparison import show
@@ -65,7 +65,7 @@ def read_csv(request: Request) -> SecondReading:
         return SecondReading(why=f"{OWN} does not read it")
     data = source.read()[0]
     if not plain:
-        data = encodings.to_utf8(source, data, request.encoding)
+        data = csvs.text_of(source, data, request.encoding, final=True)
     data = data.removeprefix(BOM)
     style = csvs.settled(source, data)
     names, _ = may_load(request, "polars")
@@ -226,7 +226,10 @@ def _places(request: Request, style: Dialect, fields: int) -> list[int] | None:
     names: list[str] = request.value.column_names
     if request.columns is None:
         return list(range(fields)) if fields == len(names) else None
-    head = TextIOWrapper(BytesIO(request.source.head), "utf-8-sig", errors="replace", newline="")
+    source = request.source
+    text = recognise.as_utf8(source.head, request.encoding)
+    text = text if source.skipped else text.removeprefix(source.above)
+    head = TextIOWrapper(BytesIO(text), "utf-8-sig", errors="replace", newline="")
     header = next(filter(None, csv.reader(head, delimiter=style.delimiter)), [])
     if len(header) != fields or len(set(names)) != len(names) or len(set(header)) != len(header):
         return None
