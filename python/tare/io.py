@@ -317,13 +317,10 @@ def _elements(source: Source, job: _Job) -> Conversion | None:
             for _ in json_elements.pieces(source, job.codec):
                 pass
         if verify:
-            result = find(b"".join(text for text, _ in parts), format=job.codec.format_id, name="the result")
-            if not json_elements.is_same(source, result):
+            text = b"".join(text for text, _ in parts)
+            again = json_elements.read_back(source, job.codec, text, thorough=bool(job.verify))
+            if again is None:
                 return None
-            value = json_elements.value_of(source)
-            again = SecondReading(why="Python's types do not hold its values")
-            if value is not None:
-                again = read_again(Request(result, value, thorough=bool(job.verify)))
             notes += judge(again, job.codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
             job.again["result"] = again.as_dict()
         else:

@@ -10,19 +10,19 @@ from typing import Any
 from tare._tare import JsonArrayLines, json_elements
 from tare.codec import Codec, codec_part
 from tare.converting import changes, line_tables
+from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.datasets import json_check, repeats
-from tare.datasets.source import Source
+from tare.datasets.source import Source, find
 from tare.errors import EncodeError, TareError
 from tare.formats.csv_rows import BOM
 from tare.formats.side_by_side import in_order
 
-__all__ = ["NotCopied", "is_same", "may_copy", "pieces", "refuse_non_finite", "repeated_note", "value_of"]
+__all__ = ["NotCopied", "may_copy", "pieces", "read_back", "refuse_non_finite", "repeated_note"]
 
 _FORMATS = {"json", "ndjson"}
 _BLOCK_BYTES = 4 << 20
-_LARGE_BYTES = (
-    16 << 20
-)  # from which on documents, which are many times as large, are not made to tell of a loss
+# From which on documents, which are many times as large, are not made to tell of a loss.
+_LARGE_BYTES = 16 << 20
 
 
 class NotCopied(Exception):
@@ -68,14 +68,27 @@ def pieces(source: Source, codec: Codec) -> Iterator[tuple[bytes, int]]:
     yield last, 0
 
 
-def is_same(source: Source, result: Source) -> bool:
-    """Returns whether two files of JSON have values of the same text, in the same order."""
+def read_back(source: Source, codec: Codec, text: bytes, *, thorough: bool) -> SecondReading | None:
+    """Returns what another library reads of a result; None if its values have another text than the source's.
+
+    Args:
+        source: The file.
+        codec: What was written: JSON or NDJSON.
+        text: What was written.
+        thorough: As of `Request`.
+    """
+    result = find(text, format=codec.format_id, name="the result")
     first, second = (b"\n".join(text for text, _ in _compact(one, b"\n")) for one in (source, result))
-    return first == second
+    if first != second:
+        return None
+    value = _value_of(source)
+    if value is None:
+        return SecondReading(why="Python's types do not hold its values")
+    return read_again(Request(result, value, thorough=thorough))
 
 
-def value_of(source: Source) -> Any:
-    """Returns the values of a file: a table if its objects are one, else a document; None if Python's types do not hold them."""
+def _value_of(source: Source) -> Any:
+    """The values of a file: a table if its objects are one, else a document; None if Python's types do not hold them."""
     found = line_tables.table_of(source)
     if found is not None:
         return found[0]
