@@ -144,7 +144,7 @@ def _in_utc(kind: Any, texts: Any) -> Any:
     """Texts of moments as Arrow reads them: those whose offset has seconds, as of times before 1937 in many zones, in UTC."""
     if not pa.types.is_timestamp(kind) or kind.tz is None or not _is_text(texts.type):
         return texts
-    odd = pc.fill_null(pc.match_substring_regex(texts, _SECONDS_AWAY), False)
+    odd = pc.fill_null(pc.match_substring_regex(texts, _SECONDS_AWAY), false())
     if not pc.any(odd).as_py():
         return texts
     parts = pc.extract_regex(texts.filter(odd), f"^(?P<clock>.*){_SECONDS_AWAY}")

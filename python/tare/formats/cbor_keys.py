@@ -14,11 +14,8 @@ __all__ = ["refuse_endless_keys"]
 
 _SHAREABLE, _REFERENCE, _SET = 28, 29, 258
 _HEADS = (b"\xd8", b"\xd9\0", b"\xda\0\0\0", b"\xdb\0\0\0\0\0\0\0")  # of a tag below 256, of any length
-_INTEGERS = (
-    0x00,
-    0x1B,
-)  # the first bytes of what the tag 29 has: the number of a value that was there before
-_INNER = (0x80, 0xDB)  # and of a list, a mapping or a tag, which have others in them
+# The first bytes of what the tag 29 has, the number of a value that was there before; and of a list, a mapping or a tag.
+_INTEGERS, _INNER = (0x00, 0x1B), (0x80, 0xDB)
 _MOST_HASHED = 10_000_000
 
 

@@ -92,7 +92,7 @@ class _Beyond:
     @property
     def told(self) -> str:
         """The words of a message."""
-        why = f" ({printable(self.hidden)} is hidden)" if self.hidden else ""
+        why = f" ({printable(self.hidden, 1000)} is hidden)" if self.hidden else ""
         return f"{self.verb} {self.place}{why}"
 
 

@@ -178,13 +178,13 @@ def test_a_name_that_stands_twice_is_told(tmp_path):
     ],
 )
 def test_a_refused_value_is_named_by_its_pointer(target, document, said, tmp_path):
-    """What stands there, and that another codec may take it."""
+    """What stands there, and the codec that takes it."""
     need_codec(str(tare.Codec.for_path(target)))
     (tmp_path / "big.json").write_bytes(document)
     done = invoke_bytes("convert", "big.json", target, cwd=tmp_path)
     assert 1 == done.returncode
     assert said in done.stderr
-    assert b"Choose another --codec" in done.stderr
+    assert b"Say --codec cbor, which holds integers of any length." in done.stderr
     assert not (tmp_path / target).exists()
 
 
