@@ -215,8 +215,10 @@ def _report(done: Conversion, dst: str) -> None:
         what = _WHAT[change["verdict"]]
         said = f"  {printable(change['path'], 30) or 'the data'}: {change['from']} comes back as {change['to']}  ({what}{count})"
         click.echo(said, err=True)
-    if len(changes) > _SHOWN:
-        click.echo(f"  ... {len(changes) - _SHOWN} more changes; --json lists them", err=True)
+    if left := changes[_SHOWN:]:
+        others = sum(one["count"] - 1 for one in left if one["path"].endswith(" more columns"))
+        listed = f"{len(left) - 1:,} of them" if others else "them"
+        click.echo(f"  ... {len(left) + others:,} more changes; --json lists {listed}", err=True)
     _losses(done)
     for note in done.notes:
         click.echo(f"  note: {note}", err=True)

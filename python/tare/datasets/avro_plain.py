@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
 from tare import _tare
-from tare.formats.avro_bounds import named_types
+from tare.formats.avro_bounds import checked_blocks, named_types
 from tare.formats.avro_types import arrow_type
 from tare.formats.side_by_side import in_order
 
@@ -40,12 +40,11 @@ def plain_table(data: bytes) -> pa.Table | None:
     >>> plain_table(file.getvalue()).to_pydict()
     {'a': [1, None]}
     """
-    import fastavro
     import pyarrow as pa
 
     try:
-        reader = fastavro.block_reader(BytesIO(data))
-        fields = _fields_of(reader.writer_schema)
+        writer, blocks = checked_blocks(BytesIO(data))
+        fields = _fields_of(writer)
         if fields is None:
             return None
         given = [field for field, _ in fields]
@@ -57,7 +56,7 @@ def plain_table(data: bytes) -> pa.Table | None:
                 raise _NotPlain
             return _typed(pa.record_batch(rows), schema)
 
-        return pa.Table.from_batches(list(in_order(_groups(reader), read)), schema)
+        return pa.Table.from_batches(list(in_order(_groups(blocks), read)), schema)
     except Exception:  # fastavro has many; who reads record by record says what is wrong
         return None
 
@@ -71,10 +70,10 @@ class _NotPlain(Exception):
     """A value is not what its field says, or of no day that is read."""
 
 
-def _groups(reader: Any) -> Iterator[list[tuple[bytes, int]]]:
+def _groups(blocks: Iterator[Any]) -> Iterator[list[tuple[bytes, int]]]:
     group: list[tuple[bytes, int]] = []
     size = 0
-    for block in reader:
+    for block in blocks:
         data = block.bytes_.getvalue()
         group.append((data, block.num_records))
         size += len(data)

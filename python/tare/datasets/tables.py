@@ -125,6 +125,7 @@ def _batches(source: Source, reader: Any, max_bytes: int | None) -> tuple[Any, P
     if max_bytes is None or count == 0:
         return reader.read_all(), None
     first = reader.get_batch(0)
+    first.validate(full=True)  # Arrow crashes at counting what is not valid
     if bytes_of(first) > max_bytes:
         rows = max(int(first.num_rows * max_bytes / bytes_of(first)), 1)
         total = first.num_rows * count
@@ -141,6 +142,7 @@ def _first_rows(batches: Any, max_bytes: int) -> list[Any]:
     taken: list[Any] = []
     room = max_bytes
     for batch in batches:
+        batch.validate(full=True)  # as above
         if bytes_of(batch) > room:
             rows = max(int(batch.num_rows * room / max(bytes_of(batch), 1)), 0 if taken else 1)
             if rows:

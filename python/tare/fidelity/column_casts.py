@@ -45,6 +45,7 @@ _PLAUSIBLE: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((pa.types.is_boolean,), r"^(?i:true|false|0|1)$"),
 )
 _SECONDS_AWAY = r"(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d):(?P<seconds>\d\d)$"
+_FINE = r"\.[0-9]{4,6}([+-][0-9:]+|Z)?$"
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _UUID = "extension<arrow.uuid>"
 _TEXT_FORMS = (*_BYTES, pa.types.is_time, pa.types.is_duration, pa.types.is_boolean)
@@ -108,6 +109,7 @@ def _uuids_from_text(a: Any, b: Any) -> Differences:
 def _from_text(a: Any, b: Any) -> Differences:
     """Casts texts; what cannot be a value of the type is set aside, so that it spoils no cast."""
     b = given = _in_utc(a.type, b)
+    a = _as_fine(a, b)
     pattern = next((pattern for tests, pattern in _PLAUSIBLE if any(test(a.type) for test in tests)), None)
     hopeless = None
     if pattern is not None:
@@ -159,6 +161,19 @@ def _in_utc(kind: Any, texts: Any) -> Any:
     return pc.replace_with_mask(
         texts, odd, moments.cast(pa.timestamp(kind.unit, "UTC")).cast(pa.string()).cast(texts.type)
     )
+
+
+def _as_fine(moments: Any, texts: Any) -> Any:
+    """Moments in microseconds, if texts have digits of these: Arrow reads no more of them than a unit has."""
+    kind = moments.type
+    if not pa.types.is_timestamp(kind) or kind.unit not in ("s", "ms") or not _is_text(texts.type):
+        return moments
+    if not pc.any(pc.match_substring_regex(texts, _FINE)).as_py():
+        return moments
+    try:
+        return moments.cast(pa.timestamp("us", kind.tz))
+    except pa.ArrowInvalid:  # beyond what microseconds hold
+        return moments
 
 
 def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:

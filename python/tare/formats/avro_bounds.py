@@ -6,14 +6,16 @@ without bytes (nulls, records of nothing) as a few bytes of a count ask for.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
-from tare.errors import Limit, Malformed
+from tare.errors import ChecksumMismatch, Limit, Malformed
 
-__all__ = ["bounded_blocks", "bounded_rows", "may_exceed", "named_types"]
+__all__ = ["bounded_blocks", "bounded_rows", "checked_blocks", "may_exceed", "named_types"]
 
 _MAX_DEPTH = 1000
+_RECENT_BYTES = 20  # a checksum and the marker behind it
 _MOST_EMPTY = 10_000_000
 _BYTES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _NUMBERS = ("int", "long", "enum")
@@ -43,11 +45,41 @@ def bounded_blocks(file: BinaryIO) -> tuple[Any, Iterator[Any]]:
         Limit: From the iterator: values nested more than 1,000 deep, or more than ten million without bytes.
         Malformed: From the iterator: a block whose rows were taken has more bytes than they.
     """
+    schema, blocks = checked_blocks(file)
+    return schema, _checked(schema, blocks, is_checked=may_exceed(schema))
+
+
+def checked_blocks(file: BinaryIO) -> tuple[Any, Iterator[Any]]:
+    """Returns the schema of a file and its blocks as fastavro has them, which passes over the checksums that Snappy's have.
+
+    Args:
+        file: It is read to its end.
+
+    Raises:
+        ChecksumMismatch: From the iterator: a block is not what was written.
+    """
     import fastavro
 
-    reader = fastavro.block_reader(file if file.seekable() else cast(BinaryIO, _Counting(file)))
-    schema: Any = reader.writer_schema
-    return schema, _checked(schema, reader, is_checked=may_exceed(schema))
+    seekable = file.seekable()
+    start = file.tell() if seekable else 0
+    counting = _Counting(file)
+    reader: Any = fastavro.block_reader(file if seekable else cast(BinaryIO, counting))
+    if reader.codec != "snappy":
+        return reader.writer_schema, iter(reader)
+    if seekable:
+        file.seek(start)
+        reader = fastavro.block_reader(cast(BinaryIO, counting))
+    return reader.writer_schema, _with_checksums(reader, counting)
+
+
+def _with_checksums(reader: Any, file: _Counting) -> Iterator[Any]:
+    for number, block in enumerate(reader, 1):
+        # The CRC-32 of the plain bytes, and the marker of 16 bytes.
+        if zlib.crc32(block.bytes_.getvalue()) != int.from_bytes(file.recent[:4], "big"):
+            raise ChecksumMismatch(
+                f"block {number:,} is damaged: its checksum is that of other bytes", format="avro"
+            )
+        yield block
 
 
 def _checked(schema: Any, reader: Any, *, is_checked: bool) -> Iterator[Any]:
@@ -65,16 +97,18 @@ def _checked(schema: Any, reader: Any, *, is_checked: bool) -> Iterator[Any]:
 
 
 class _Counting:
-    """A file that cannot be sought in, and says where it is."""
+    """A file that says where it is and what it read last, and need not be seekable."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._at = 0
+        self.recent = b""
 
     def read(self, size: int = -1) -> bytes:
         """Reads so many bytes."""
         data = self._file.read(size)
         self._at += len(data)
+        self.recent = (self.recent + data[-_RECENT_BYTES:])[-_RECENT_BYTES:]
         return data
 
     def tell(self) -> int:

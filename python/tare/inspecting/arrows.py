@@ -47,6 +47,7 @@ def _readable(source: Source) -> tuple[int, int, int]:
         file.seek(len(_MAGIC) if source.head.startswith(_MAGIC) else 0)
         try:
             for batch in ipc.open_stream(file):
+                batch.validate(full=True)
                 rows, batches, at = rows + batch.num_rows, batches + 1, file.tell()
         except (pa.ArrowException, OSError, ValueError):
             pass  # the fault that was told
@@ -68,6 +69,7 @@ def _look(source: Source, max_bytes: int) -> Findings:
         for batch in opened if stream else (opened.get_batch(k) for k in range(opened.num_record_batches)):
             batches += 1
             rows += batch.num_rows
+            batch.validate(full=True)  # Arrow crashes at counting what is not valid
             for k, column in enumerate(batch.columns):
                 sizes[k] += bytes_of(column)
                 nulls[k] += column.null_count

@@ -110,6 +110,8 @@ def _of_list(core: Core, made: list[Any] | dict[str, Any], path: str, told: _Tol
 
 def _of_frame(core: Core, made: list[Any] | dict[str, Any], path: str, told: _Told) -> None:
     told.add(path, "type_changed", "data.frame", "lists of its columns")
+    if core.type != "list":  # which R takes for one, too
+        return
     for place, column in enumerate(made.values() if isinstance(made, dict) else made):
         inner = core.child(place)
         if inner.type in TYPES and column and column.count(None) == len(column):

@@ -253,9 +253,28 @@ def _as_arrow(one: Any, path: str) -> Any:
 def _of_arrow(one: Any, path: str, found: list[Loss]) -> Core:
     from tare._tare import r_from_arrow
 
-    made, lost = r_from_arrow(_with_levels(_in_one_order(one)), {})
+    try:
+        made, lost = r_from_arrow(_with_levels(_with_text_alone(_in_one_order(one))), {})
+    except ValueError as error:
+        raise EncodeError(f"{path or 'it'}: {str(error)[:160]}", format="rds", path=path) from error
     found.extend(losses_of(lost, path))
     return made
+
+
+def _with_text_alone(one: Any) -> Any:
+    """A table without what its schema says beside in other bytes than text, which R has no place for."""
+    metadata = getattr(getattr(one, "schema", None), "metadata", None)
+    if not metadata or all(map(_is_text, (*metadata, *metadata.values()))):
+        return one
+    return one.replace_schema_metadata(None)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _in_one_order(one: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import io
 import json
 from typing import Any
@@ -15,8 +16,8 @@ from hypothesis import strategies as st
 
 import tare
 from tare.datasets.avro_plain import has_plain_fields, plain_table
-from tare.errors import DecodeError, TareError
-from tare.formats.avro_bounds import bounded_blocks
+from tare.errors import ChecksumMismatch, DecodeError, TareError
+from tare.formats.avro_bounds import bounded_blocks, checked_blocks
 from tare.formats.avro_types import table_of
 
 INT, LONG = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
@@ -177,3 +178,49 @@ def test_a_wrong_column_is_found_by_the_other_reader(tmp_path: Any, monkeypatch:
     monkeypatch.setattr("tare.datasets.documents.plain_table", lambda _: wrong)
     with pytest.raises(DecodeError, match=r"column v, row 2: Tare reads 3, fastavro 2"):
         tare.convert(path, tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize("unions", [False, True])
+def test_a_block_of_snappy_with_a_byte_that_is_another_is_refused(tmp_path: Any, unions: bool) -> None:
+    """Its checksum says so, which fastavro passes over; fields that are plain and others, and a pipe."""
+    kind: Any = ["null", "string", "int"] if unions else "string"
+    schema = {"type": "record", "name": "r", "fields": [{"name": "v", "type": kind}]}
+    file = io.BytesIO()
+    fastavro.writer(
+        file, schema, [{"v": hashlib.md5(b"%d" % n).hexdigest()} for n in range(50)], codec="snappy"
+    )
+    data = file.getvalue()
+    (tmp_path / "a.avro").write_bytes(data)
+    assert tare.read(tmp_path / "a.avro") is not None
+    at = data.index(hashlib.md5(b"20").hexdigest()[:8].encode())
+    damaged = data[:at] + b"X" + data[at + 1 :]
+    (tmp_path / "a.avro").write_bytes(damaged)
+    with pytest.raises(ChecksumMismatch, match="block 1 is damaged"):
+        tare.convert(tmp_path / "a.avro", tmp_path / "b.json")
+    with pytest.raises(ChecksumMismatch, match="block 1 is damaged"):
+        list(checked_blocks(Pipe(damaged))[1])
+
+
+class Pipe(io.BytesIO):
+    """A file that cannot be sought in."""
+
+    def seekable(self) -> bool:
+        """Never."""
+        return False
+
+
+@pytest.mark.parametrize("order", [["null"], []])
+def test_enums_with_nulls_are_no_panic(
+    tmp_path: Any, capfd: pytest.CaptureFixture[str], order: list[str]
+) -> None:
+    """polars, which reads other files a second time, ends in one."""
+    enum = {"type": "enum", "name": "E", "symbols": ["A"]}
+    schema = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": "v", "type": [*order, enum, *(["null"] if not order else [])]}],
+    }
+    with open(tmp_path / "a.avro", "wb") as file:
+        fastavro.writer(file, schema, [{"v": "A"}, {"v": None}])
+    assert tare.convert(tmp_path / "a.avro", tmp_path / "a.parquet", verify=True).verified
+    assert "panicked" not in capfd.readouterr().err

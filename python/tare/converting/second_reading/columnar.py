@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from collections.abc import Callable
 from io import BytesIO
 from itertools import islice
@@ -64,8 +65,10 @@ def read_avro(request: Request) -> SecondReading:
     if has_plain_fields(schema):
         return _avro_records(request, "fastavro", "")
     names, why = may_load(request, "polars")
-    if names and "'type': 'map'" in repr(schema):  # of which polars panics
-        names, why = [], "polars does not read its maps"
+    if names and any(
+        f"'type': '{kind}'" in repr(schema) for kind in ("map", "enum")
+    ):  # of which polars panics
+        names, why = [], "polars does not read its maps or enums"
     found = _by(request, dict.fromkeys(names, _avro_by_polars), why)
     return found if found.reader else _avro_records(request, "", found.why)
 
@@ -120,6 +123,15 @@ def _are_distinct(names: list[str]) -> bool:
     return len(set(names)) == len(names)
 
 
+def _is_zone(name: str) -> bool:
+    """Returns whether a zone has a name: of one that is an offset polars panics, too."""
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return False
+    return True
+
+
 def _is_of_polars(kind: Any) -> bool:
     """Returns whether polars has a type; of others it panics, which prints a page."""
     import pyarrow as pa
@@ -139,6 +151,8 @@ def _is_of_polars(kind: Any) -> bool:
         types.is_binary,
         types.is_large_binary,
     )
+    if types.is_timestamp(kind) and kind.tz is not None and not _is_zone(kind.tz):
+        return False
     times = (types.is_date, types.is_time, types.is_timestamp, types.is_duration)
     numbers = (types.is_boolean, types.is_integer, types.is_float32, types.is_float64, types.is_decimal128)
     return any(is_one(kind) for is_one in (*texts, *times, *numbers, types.is_null))

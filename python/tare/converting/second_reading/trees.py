@@ -17,6 +17,7 @@ from tare.converting.second_reading.outcome import (
     SecondReading,
     may_load,
     numbered,
+    sampled,
     windows,
 )
 from tare.datasets import encodings
@@ -89,7 +90,8 @@ def _by_rows(text_of: Callable[[int], Any], total: int, size: int, request: Requ
     import msgspec
 
     rows = _Rows(request.value)
-    chosen = windows(total, _most(total, size))
+    most = sum(end - start for start, end in sampled(total, rows.width))  # of wide rows few
+    chosen = windows(total, min(_most(total, size), most))
     compared = sum(end - start for start, end in chosen)
     if total != len(rows):
         return SecondReading("msgspec", "", compared, len(rows), _counts(len(rows), total))
@@ -197,6 +199,8 @@ class _Rows:
         self._columns = isinstance(value, dict)
         #: Whether all rows have all names, null where lines lack them.
         self.fill = kinds.kind_of(value) == "table"
+        #: How many names a row has at least.
+        self.width = value.num_columns if self.fill else len(value) if self._columns else 1
 
     def __len__(self) -> int:
         if self.fill:

@@ -1,0 +1,106 @@
+"""Files that are damaged, or odd in ways of their own: converted or refused in words, by exceptions of Tare's alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+import tare
+from tare.errors import DecodeError, TareError
+
+
+def arrow_file(table: pa.Table) -> bytearray:
+    sink = pa.BufferOutputStream()
+    with ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytearray(sink.getvalue().to_pybytes())
+
+
+COLUMNS = {
+    "categories": pa.array(["a", "b", None, "a"]).dictionary_encode(),
+    "runs": pa.RunEndEncodedArray.from_arrays([1, 4], pa.array(["a", "b"])),
+    "lists": pa.array([["a"], [], None, ["b", "c"]]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_damaged_arrow_file_ends_no_process(name: str, tmp_path: Path) -> None:
+    """Arrow crashes at counting the bytes of columns whose lengths are not those of their buffers."""
+    data = arrow_file(pa.table({name: COLUMNS[name]}))
+    code = (
+        "import sys, tare\n"
+        "from tare.dataset import open_dataset\n"
+        "for path in sys.argv[1:]:\n"
+        "    for look in (tare.inspect, lambda path: open_dataset(path, max_bytes=1 << 20)):\n"
+        "        try:\n"
+        "            look(path)\n"
+        "        except tare.TareError:\n"
+        "            pass\n"
+    )
+    paths = []
+    for at in range(200, len(data) - 8, 3):
+        damaged = data.copy()
+        damaged[at] ^= 0xF8
+        paths.append(tmp_path / f"{at}.arrow")
+        paths[-1].write_bytes(damaged)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-600:]
+
+
+@pytest.mark.parametrize("target", ["ndjson", "json", "msgpack", "csv"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+def test_moments_of_a_named_zone_are_kept(target: str, unit: str, tmp_path: Path) -> None:
+    """Their text has six digits behind the second, of which Arrow reads as many as the unit has."""
+    moment = dt.datetime(2024, 5, 5, 10, 0, 0, 120_000 if unit != "s" else 0)
+    table = pa.table({"t": pa.array([moment, None], pa.timestamp(unit, "Europe/Vienna"))})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    done = tare.convert(tmp_path / "a.parquet", tmp_path / f"b.{target}")
+    assert done.verified
+    assert "120" in (tmp_path / f"b.{target}").read_bytes().decode("latin1") or unit == "s"
+
+
+def test_a_frame_that_is_no_list_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.dput").write_text('structure(1:3, class = "data.frame", row.names = 1:3)')
+    assert tare.convert(tmp_path / "a.dput", tmp_path / "a.json").losses
+
+
+def test_a_time_with_a_part_twice_is_refused(tmp_path: Path) -> None:
+    parts = "sec = 0, min = 0L, hour = 0L, mday = 1L, mon = 0L, mon = 1L, year = 100L, wday = 0L, yday = 0L, isdst = 0L"
+    (tmp_path / "a.dput").write_text(f'structure(list({parts}), class = c("POSIXlt", "POSIXt"))')
+    with pytest.raises(TareError, match="duplicate field names"):
+        tare.convert(tmp_path / "a.dput", tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("target", ["rds", "qs2", "fst"])
+def test_metadata_that_is_no_text_stops_nothing(target: str, tmp_path: Path) -> None:
+    """Arrow's metadata may be any bytes."""
+    table = pa.table({"a": [1]}).replace_schema_metadata({b"k\xef": b"v\xff"})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    done = tare.convert(tmp_path / "a.parquet", tmp_path / f"a.{target}")
+    assert any(change["path"] == "(metadata)" for change in done.changes)
+    assert tare.read(tmp_path / f"a.{target}").column("a").to_pylist() == [1]
+
+
+def test_a_zone_that_is_an_offset_is_no_panic(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nor is polars asked for it, which ends in one."""
+    table = pa.table({"t": pa.array([1, 2], pa.timestamp("us", "+05:30"))})
+    (tmp_path / "a.arrow").write_bytes(arrow_file(table))
+    tare.convert(tmp_path / "a.arrow", tmp_path / "a.csv", verify=True)
+    assert "panicked" not in capfd.readouterr().err
+
+
+def test_wide_lines_are_compared_in_part(tmp_path: Path) -> None:
+    """As many objects as lines, each with all of their names, took a gigabyte."""
+    (tmp_path / "a.ndjson").write_text("".join(f'{{"k{n}": {n}}}\n' for n in range(1500)))
+    done = tare.convert(tmp_path / "a.ndjson", tmp_path / "a.parquet")
+    assert 0 < done.second["source"]["rows"] < 100
+    with pytest.raises(DecodeError):
+        tare.read(b"{", format="ndjson")
