@@ -29,6 +29,7 @@ from tare.converting.naming import codec_for, compressor_of, of_files
 from tare.converting.non_finite import NonFinite
 from tare.converting.reading_back import read_back
 from tare.converting.refused import refuse_rows_of_nothing
+from tare.converting.sampling import changes_of_unread
 from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.converting.second_reading.source import SourceReading
 from tare.converting.second_reading.verdict import judge
@@ -445,9 +446,9 @@ def _whole(
         further += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
         job.again["result"] = again.as_dict()
     elif data.kind == "table" and not left_out:
-        found += changes.allowed(
-            changes.type_losses(data.value.schema, codec), codec, allow_loss=job.allow_loss
-        )
+        some = job.verify is None and not objects.writes(codec)  # R's writers tell what they lose
+        unread = partial(changes_of_unread, allow_loss=job.allow_loss, some=some)
+        found += unread(data.value, data.name, codec, job.given)
     if not verify:
         found += _non_finite(data, codec, job)
         further += written.notes

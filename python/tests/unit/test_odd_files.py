@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 from pyarrow import ipc, parquet
 
 import tare
-from tare.errors import DecodeError, TareError
+from tare.errors import DecodeError, EncodeError, TareError
 
 
 def arrow_file(table: pa.Table) -> bytearray:
@@ -104,3 +105,42 @@ def test_wide_lines_are_compared_in_part(tmp_path: Path) -> None:
     assert 0 < done.second["source"]["rows"] < 100
     with pytest.raises(DecodeError):
         tare.read(b"{", format="ndjson")
+
+
+MICRO = pa.array([1714903200123456 + n for n in range(5000)], pa.timestamp("us", "UTC"))
+LONG = pa.array([Decimal("12345678901234567890.123")] * 5000)
+LATE = pa.array([None] * 4990 + [1714903200123456] * 10, pa.timestamp("us", "UTC"))
+
+
+@pytest.mark.parametrize(
+    ("target", "column", "row"),
+    [("bson", MICRO, 1), ("blit", LONG, 1), ("bson", LATE, 4991), ("bson", pa.array([[moment] for moment in MICRO.to_pylist()]), 1)],
+    ids=["moments", "decimals", "late", "lists"],
+)  # fmt: skip
+def test_what_a_format_loses_is_refused_at_any_size(
+    target: str, column: pa.Array, row: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table that is too large to be read back whole is in some of its rows, the first and the last among them."""
+    monkeypatch.setattr("tare.io.VERIFY_BYTES", 0)
+    parquet.write_table(pa.table({"v": column}), tmp_path / "a.parquet")
+    with pytest.raises(EncodeError, match=rf"v.* would change: .*\(first in row {row:,}\)"):
+        tare.convert(tmp_path / "a.parquet", tmp_path / f"a.{target}")
+    assert not (tmp_path / f"a.{target}").exists()
+    done = tare.convert(tmp_path / "a.parquet", tmp_path / f"a.{target}", allow_loss=True)
+    assert [(one["verdict"], one["count"]) for one in done.changes if one["verdict"] == "lossy"] == [
+        ("lossy", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    "target", ["avro", "orc", "parquet", "arrow", "csv", "ndjson", "msgpack", "cbor", "rds", "fst"]
+)
+def test_what_a_format_keeps_is_no_loss_at_any_size(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tare.io.VERIFY_BYTES", 0)
+    table = pa.table({"t": MICRO, "l": LATE, "n": pa.array([f"{n}.10" for n in range(4999)] + ["1.10.3"])})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    done = tare.convert(tmp_path / "a.parquet", tmp_path / f"a.{target}")
+    assert not done.verified
+    assert [one for one in done.changes if one["verdict"] == "lossy"] == []
