@@ -59,7 +59,7 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
         cells = [row[name] for row in rows]
         kind = arrow_type(field["type"], named, ())
         if kind is not None:
-            arrays.append(pa.array(cells, kind))
+            arrays.append(_array(name, cells, kind, is_union=isinstance(field["type"], list)))
         elif _holds_map(field["type"], named, ()):  # which would be taken for records
             said = f"column {name[:80]!r}: a union of several types, or a type within itself, that has maps in it is none of Arrow's types"
             raise EncodeError(said, format="avro", path=name)
@@ -69,6 +69,21 @@ def table_of(rows: list[Any], schema: Any) -> pa.Table:
         else:
             arrays.append(column_of(name, cells))
     return pa.Table.from_arrays(arrays, names=[field["name"] for field in fields])
+
+
+def _array(name: str, cells: list[Any], kind: Any, *, is_union: bool) -> Any:
+    """A column of a type; of a union of numbers only if that holds them all."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells, kind)
+    except pa.ArrowInvalid as error:
+        if not is_union:
+            raise
+        said = (
+            f"column {name[:80]!r}: no one type of Arrow's holds the numbers of a union: {str(error)[:120]}"
+        )
+        raise EncodeError(said, format="avro", path=name) from error
 
 
 def arrow_type(schema: Any, named: dict[str, Any], within: tuple[str, ...]) -> Any:

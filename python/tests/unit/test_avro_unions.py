@@ -105,3 +105,14 @@ def test_values_that_are_no_records_are_a_list(schema: Any, values: list[Any], t
     done = tare.convert(tmp_path / "x.avro", tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text()) == values
     assert "its values are not records: read as a list" in done.notes
+
+
+def test_numbers_that_no_one_type_holds_are_read_as_objects(tmp_path):
+    """A long beyond 2^53 beside doubles."""
+    fastavro = need_module("fastavro")
+    schema = {"type": "record", "name": "r", "fields": [{"name": "v", "type": ["null", "long", "double"]}]}
+    with open(tmp_path / "a.avro", "wb") as file:
+        fastavro.writer(file, schema, [{"v": 2**53 + 1}, {"v": None}, {"v": 0.5}])
+    done = tare.convert(tmp_path / "a.avro", tmp_path / "a.ndjson")
+    assert (tmp_path / "a.ndjson").read_text() == '{"v":9007199254740993}\n{"v":null}\n{"v":0.5}\n'
+    assert any("a union of several types" in note for note in done.notes)
