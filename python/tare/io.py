@@ -405,7 +405,7 @@ def _whole(
 ) -> Conversion:
     codec = usual_codec(job.codec, job.given, data.kind if counted is None else "document")
     left_out = False
-    hint = objects.encoding_hint(losses)
+    hint = objects.encoding_hint(losses, data.value)
     if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
         inside = objects.losses_of_columns(data.value, codec)
         losses += inside
@@ -432,7 +432,7 @@ def _whole(
     found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
     notes = [
-        *dict.fromkeys([*data.notes, *repeated]),
+        *dict.fromkeys([*data.notes, *repeated, *objects.encoding_notes(losses, data.value)]),
         *objects.notes_of(codec),
         *written.told,
     ]

@@ -6,9 +6,10 @@ import datetime as dt
 import zoneinfo
 from typing import Any
 
+from tare.bare_arrays import python_values
 from tare.codec import Codec
 from tare.codec.compressing import compressor_id
-from tare.datasets import robjects
+from tare.datasets import encoding_hints, robjects
 from tare.datasets.source import Source, printable
 from tare.errors import EncodeError, TareError, UsageError
 from tare.r import Loss, RObject, WriteReport
@@ -22,6 +23,7 @@ __all__ = [
     "FORMATS",
     "data_of",
     "encoding_hint",
+    "encoding_notes",
     "keeps_keys",
     "keeps_schema",
     "keeps_zones",
@@ -42,6 +44,7 @@ __all__ = [
 
 FORMATS = robjects.FORMATS
 _TREES = frozenset(FORMATS) - {"fst"}
+_LOOKED_AT = 10_000  # strings whose bytes tell an encoding
 
 
 def writes(codec: Codec) -> bool:
@@ -212,17 +215,42 @@ def _comes_back(array: Any, codec: Codec) -> bool:
     return bool(getattr(column.type, "tz", None) == array.type.tz)
 
 
-def encoding_hint(losses: list[Loss]) -> str:
+def encoding_hint(losses: list[Loss], value: Any = None) -> str:
     """What to do about strings of which nothing tells the encoding; empty where there are none.
+
+    Args:
+        losses: What was found in a file of R.
+        value: Its value; the columns of a table have the bytes, which tell what they may be.
 
     >>> encoding_hint([Loss("$d$x", "bytes_string", "text without a mark (encoding= names it)", "bytes")])
     '$d$x holds text whose encoding nothing tells: say it with --encoding, such as latin1 (encoding=). '
     """
-    found = next((loss for loss in losses if loss.kind == "bytes_string" and "encoding=" in loss.r), None)
-    if found is None:
+    found = [loss for loss in losses if loss.kind == "bytes_string" and "encoding=" in loss.r]
+    if not found:
         return ""
-    where = printable(found.path, 80) or "it"
-    return f"{where} holds text whose encoding nothing tells: say it with --encoding, such as latin1 (encoding=). "
+    where = printable(found[0].path, 80) or "it"
+    likely = next(filter(None, (_likely(loss, value) for loss in found)), "latin1")
+    return f"{where} holds text whose encoding nothing tells: say it with --encoding, such as {likely} (encoding=). "
+
+
+def encoding_notes(losses: list[Loss], value: Any) -> list[str]:
+    """Notes which encoding strings may be in of which nothing tells it."""
+    hint = encoding_hint(losses, value)
+    return [hint.removesuffix(". ")] if hint else []
+
+
+def _likely(loss: Loss, value: Any) -> str:
+    """The encoding that the strings of a column may be in; empty if it is not found."""
+    import pyarrow as pa
+
+    name = loss.path.rpartition("$")[2]
+    if not isinstance(value, pa.Table) or value.column_names.count(name) != 1:
+        return ""
+    column = value.column(name).slice(0, _LOOKED_AT)
+    if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        return ""
+    lines = [line for line in python_values(column.drop_null()) if not line.isascii()]
+    return next(iter(encoding_hints.likely(b"\n".join(lines))), "")
 
 
 def read(source: Source, *, columns: list[str] | None, encoding: str | None) -> Any:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import re
 import subprocess
 import sys
 
@@ -83,6 +84,19 @@ def test_text_without_a_mark_is_read_in_the_encoding_that_is_named(tmp_path, pla
         main(["convert", str(tmp_path / "x.rds"), str(tmp_path / "x.json"), "--encoding", "latin1"])
     assert 0 == ended.value.code
     assert [{"x": "fa\u00e7ile"}] == json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [(b"fa\xe7ile", "latin1"), (b"\x93ok\x94 \x80", "cp1252"), (b"\x93\xfa\x96{\x8c\xea", "shift_jis")],
+)
+def test_the_encoding_that_text_may_be_in_is_named(tmp_path, text, name):
+    """By its bytes, in the error and in the note."""
+    (tmp_path / "x.rds").write_bytes(VERSION_3.replace(b"fa\xe7ile", text))
+    said = f"$x holds text whose encoding nothing tells: say it with --encoding, such as {name} (encoding=)"
+    with pytest.raises(EncodeError, match=re.escape(said)):
+        tare.convert(tmp_path / "x.rds", tmp_path / "y.csv")
+    assert said in tare.convert(tmp_path / "x.rds", tmp_path / "y.parquet").notes
 
 
 def odd_names(format):
