@@ -445,7 +445,7 @@ def _whole(
         ]
         further += judge(again, codec.format_id, "the result", result=True, allow_loss=job.allow_loss)
         job.again["result"] = again.as_dict()
-    elif data.kind == "table" and not left_out:
+    elif not left_out:
         some = job.verify is None and not objects.writes(codec)  # R's writers tell what they lose
         unread = partial(changes_of_unread, allow_loss=job.allow_loss, some=some)
         found += unread(data.value, data.name, codec, job.given)

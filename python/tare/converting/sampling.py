@@ -1,9 +1,10 @@
-"""What changes in a table that is too large to be read back: by its types, and in some of its rows."""
+"""What changes in data that are too large to be read back: by the types of a table, and in some rows or items."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tare import kinds
 from tare.codec import Codec
 from tare.converting import changes
 from tare.converting.encoding import encode
@@ -11,9 +12,7 @@ from tare.converting.reading_back import read_back
 from tare.converting.second_reading.outcome import numbered, windows
 from tare.datasets.opening import Options, load
 from tare.datasets.source import find
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from tare.errors import TareError
 
 __all__ = ["changes_of_unread"]
 
@@ -21,46 +20,61 @@ _ROWS = 1024
 
 
 def changes_of_unread(
-    table: pa.Table, name: str, codec: Codec, given: str | None, *, allow_loss: bool, some: bool
+    value: Any, name: str, codec: Codec, given: str | None, *, allow_loss: bool, some: bool
 ) -> list[dict[str, Any]]:
-    """Returns what the types of a table tell, and what is lost of its first rows, its last ones and some between.
+    """Returns what the types of a table tell, and what is lost of the first rows or items, the last ones and some between.
 
-    These rows are written and read back. Texts are not: the types that are read in them are those of all their values.
+    These are written and read back. Texts are not: the types that are read in them are those of all their values.
 
     Args:
-        table: The table.
+        value: A table, or a document; of a list some items are looked at, of another nothing.
         name: What to call it.
         codec: What writes it.
         given: Its id as the user gave it.
         allow_loss: Whether values may be lost.
-        some: Whether rows are read back.
+        some: Whether rows or items are read back.
 
     Returns:
-        Changes; of some rows without a count.
+        Changes; of some rows or items without a count.
 
     Raises:
         EncodeError: Values are lost, and none may be.
     """
-    found = changes.allowed(changes.type_losses(table.schema, codec), codec, allow_loss=allow_loss)
-    if not some or codec.format.text or not table.num_rows or not table.num_columns:
+    table = kinds.kind_of(value) == "table"
+    found = changes.type_losses(value.schema, codec) if table else []
+    changes.allowed(found, codec, allow_loss=allow_loss)
+    count = value.num_rows if table else len(value) if isinstance(value, list) else 0
+    if not some or codec.format.text or not count or (table and not value.num_columns):
         return found
     known = {one["path"] for one in found}
-    lost = [one for one in _lost(table, name, codec, given) if one["path"] not in known]
+    lost = [one for one in _lost(value, count, name, codec, given) if one["path"] not in known]
     return found + changes.allowed(lost, codec, allow_loss=allow_loss)
 
 
-def _lost(table: pa.Table, name: str, codec: Codec, given: str | None) -> list[dict[str, Any]]:
-    import pyarrow as pa
-
-    blocks = windows(table.num_rows, _ROWS)
-    rows = pa.concat_tables([table.slice(start, end - start) for start, end in blocks])
-    written = encode(rows, "table", codec, given)
-    result = find(written.data, format=codec.format_id, name="the result")
+def _lost(value: Any, count: int, name: str, codec: Codec, given: str | None) -> list[dict[str, Any]]:
+    blocks = windows(count, _ROWS)
+    rows, kind = _some(value, blocks)
     ours = Options(allow_pickle=True)
-    _, found = read_back(rows, name, result, codec, lambda source: load(source, ours).value)
+    try:
+        written = encode(rows, kind, codec, given)
+        result = find(written.data, format=codec.format_id, name="the result")
+        _, found = read_back(rows, name, result, codec, lambda source: load(source, ours).value)
+    except (
+        TareError
+    ):  # the whole was written: some of it alone is no rows, or of types that all together have not
+        return []
     places = list(numbered(blocks))
     return [
-        {**one, "count": None, **({"row": places[one["row"]]} if "row" in one else {})}
+        {**one, "count": None} | ({"row": places[one["row"]]} if "row" in one else {})
         for one in found
         if one["verdict"] == "lossy"
     ]
+
+
+def _some(value: Any, blocks: list[tuple[int, int]]) -> tuple[Any, str]:
+    """Some blocks of rows or items, and which of both they are."""
+    if isinstance(value, list):
+        return [item for start, end in blocks for item in value[start:end]], "document"
+    import pyarrow as pa
+
+    return pa.concat_tables([value.slice(start, end - start) for start, end in blocks]), "table"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -144,3 +146,21 @@ def test_what_a_format_keeps_is_no_loss_at_any_size(
     done = tare.convert(tmp_path / "a.parquet", tmp_path / f"a.{target}")
     assert not done.verified
     assert [one for one in done.changes if one["verdict"] == "lossy"] == []
+
+
+def test_what_a_format_loses_of_items_is_refused_at_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list that no table was made of; what is no list is not looked at in part."""
+    monkeypatch.setattr("tare.io.VERIFY_BYTES", 0)
+    items: list[Any] = [
+        {"n": n, "t": [dt.datetime(2024, 5, 5, 10, 0, 0, 123_000 + (n == 4999))]} for n in range(5000)
+    ]
+    with open(tmp_path / "a.pickle", "wb") as file:
+        pickle.dump(items, file)
+    with pytest.raises(EncodeError, match=r"t\[\*\] would change: .*123001\) comes back as"):
+        tare.convert(tmp_path / "a.pickle", tmp_path / "a.bson", allow_pickle=True)
+    assert not tare.convert(tmp_path / "a.pickle", tmp_path / "a.cbor", allow_pickle=True).verified
+    with open(tmp_path / "b.pickle", "wb") as file:
+        pickle.dump({"a": items[:10]}, file)
+    assert not tare.convert(tmp_path / "b.pickle", tmp_path / "b.bson", allow_pickle=True).verified
