@@ -606,7 +606,7 @@ def read_avro_blocks(
     Args:
         blocks: Each block's bytes without compression, and how many records they are.
         fields: The name of each field, its type (``boolean``, ``int``, ``long``, ``float``, ``double``, ``string``,
-            ``bytes``), and whether null is the first branch of its union, None where it is no union with null.
+            ``bytes``), and whether null is the first branch of its union, None if the type is not a union with null.
     """
 
 def row_end(text: bytes) -> int:

@@ -29,11 +29,11 @@ from tare.converting.naming import codec_for, compressor_of, of_files
 from tare.converting.non_finite import NonFinite
 from tare.converting.reading_back import read_back
 from tare.converting.refused import refuse_rows_of_nothing
-from tare.converting.sampling import changes_of_unread
 from tare.converting.second_reading import Request, SecondReading, read_again
 from tare.converting.second_reading.source import SourceReading
 from tare.converting.second_reading.verdict import judge
 from tare.converting.targets import already_there, refuse_target
+from tare.converting.unverified import unverified_changes
 from tare.converting.watching import watching
 from tare.dataset import Dataset, of_source, open_dataset
 from tare.datasets.csv_comments import loss_of
@@ -432,7 +432,7 @@ def _whole(
     found = changes_of(written.counted, nulls_alone=verify and counted is None)
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
     notes = [
-        *dict.fromkeys([*data.notes, *repeated, *objects.encoding_notes(losses, data.value)]),
+        *dict.fromkeys([*data.notes, *repeated, *filter(None, [hint.removesuffix(". ")])]),
         *objects.notes_of(codec),
         *written.told,
     ]
@@ -447,7 +447,7 @@ def _whole(
         job.again["result"] = again.as_dict()
     elif not left_out:
         some = job.verify is None and not objects.writes(codec)  # R's writers tell what they lose
-        unread = partial(changes_of_unread, allow_loss=job.allow_loss, some=some)
+        unread = partial(unverified_changes, allow_loss=job.allow_loss, some=some)
         found += unread(data.value, data.name, codec, job.given)
     if not verify:
         found += _non_finite(data, codec, job)

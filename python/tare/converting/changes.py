@@ -320,7 +320,7 @@ def _of_columns(columns: dict[str, list[Any]], schema: pa.Schema) -> tuple[pa.Ta
 
 
 def _has_union_inside(kind: Any) -> bool:
-    """Returns whether a type that is no union has one within: values of it are compared as Python's."""
+    """Returns whether a type contains a union below its top level: such values are compared as Python's."""
     import pyarrow as pa
 
     inner = [kind.field(place).type for place in range(kind.num_fields)]

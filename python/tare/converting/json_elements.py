@@ -117,7 +117,7 @@ def refuse_non_finite(source: Source, codec: Codec) -> None:
     try:
         for block in lines:
             values = json_check.odd_values(block)
-            if values is None:  # whoever reads all of it says what is wrong
+            if values is None:  # invalid JSON, which reading it as documents reports
                 return
             for value in values:
                 changes.allowed(

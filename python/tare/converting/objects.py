@@ -23,7 +23,6 @@ __all__ = [
     "FORMATS",
     "data_of",
     "encoding_hint",
-    "encoding_notes",
     "keeps_keys",
     "keeps_schema",
     "keeps_zones",
@@ -233,14 +232,8 @@ def encoding_hint(losses: list[Loss], value: Any = None) -> str:
     return f"{where} holds text whose encoding nothing tells: say it with --encoding, such as {likely} (encoding=). "
 
 
-def encoding_notes(losses: list[Loss], value: Any) -> list[str]:
-    """Notes which encoding strings may be in of which nothing tells it."""
-    hint = encoding_hint(losses, value)
-    return [hint.removesuffix(". ")] if hint else []
-
-
 def _likely(loss: Loss, value: Any) -> str:
-    """The encoding that the strings of a column may be in; empty if it is not found."""
+    """Returns the likeliest encoding of the strings of a column; empty if none is found."""
     import pyarrow as pa
 
     name = loss.path.rpartition("$")[2]

@@ -113,7 +113,7 @@ def _takes(write: Callable[[Any], object], value: Any) -> bool:
 
 
 def _takes_type(write: Callable[[Any], object], column: pa.Table) -> bool:
-    """Whether a writer takes a missing value of a column's type."""
+    """Returns whether a writer accepts a missing value of a column's type."""
     import pyarrow as pa
 
     kind: Any = column.schema.types[0]

@@ -1,4 +1,4 @@
-"""What is wrong with a file of Avro, and where: its reader raises what Python does, and names no place."""
+"""Faults of Avro files with their places: the reader raises bare errors of Python, without a byte."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _schema(metadata: dict[str, tuple[bytes, int]]) -> Any:
 
 
 def _of_type(schema: Any, path: str, named: set[str]) -> str:
-    """What is wrong with a schema; empty if nothing is that is looked at here.
+    """Returns what is wrong with a schema; empty if no fault is found.
 
     Args:
         schema: The schema, or one within it.
@@ -260,7 +260,7 @@ def _field(schema: Any, data: bytes, begin: int) -> str:
 
 
 def _said(error: Exception) -> str:
-    """What a reader's error means."""
+    """Returns the fault that an error of the reader stands for."""
     if isinstance(error, UnicodeDecodeError):
         return "expected text in UTF-8, got other bytes"
     if isinstance(error, IndexError) and "string" not in str(error):

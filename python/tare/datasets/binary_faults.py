@@ -1,4 +1,4 @@
-"""What is wrong with MessagePack and CBOR, and where: their readers name neither the byte nor the path."""
+"""Faults of MessagePack and CBOR with their bytes and paths, which their readers do not give."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TAGS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with bytes.
+    """A fault in bytes.
 
     Args:
         kind: The error that says so.
@@ -101,7 +101,7 @@ def _msgpack(data: bytes) -> Fault | None:
 
 
 def _wrong_leaf(data: bytes, item: Item) -> str:
-    """What is wrong with a text or a timestamp; empty if nothing is."""
+    """Returns what is wrong with a text or a timestamp; empty if nothing is."""
     if item.name == "text":
         text = data[item.start : item.end]
         at = 1 if text[0] < 0xC0 else {0xD9: 2, 0xDA: 3, 0xDB: 5}[text[0]]
@@ -161,7 +161,7 @@ def _cbor(data: bytes) -> Fault | None:
 
 
 def _wrong_value(data: bytes, name: str) -> str:
-    """What the reader says of one value of CBOR; empty if it takes it."""
+    """Returns the reader's error for one value of CBOR; empty if it accepts it."""
     import cbor2
 
     try:

@@ -1,4 +1,4 @@
-"""What is wrong with BSON, and where: its reader names neither the byte nor the path."""
+"""Faults of BSON with their bytes and paths, which its reader does not give."""
 
 from __future__ import annotations
 

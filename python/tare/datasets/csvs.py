@@ -125,7 +125,7 @@ def guessed(
     *,
     columns: list[str] | None = None,
     names: list[str] | None = None,
-    whole: Callable[[bytes], object] | None = None,
+    check_quotes: Callable[[bytes], object] | None = None,
 ) -> Guessed:
     """Make a table of UTF-8 text whose dialect is known and whose types are not; takes no notes.
 
@@ -135,7 +135,7 @@ def guessed(
         style: How fields stand in it.
         columns: Names of the columns to read; all by default.
         names: Those of all its columns, if they are known.
-        whole: Called with a text whose quotes may not be where they belong; it raises if they are not.
+        check_quotes: Called with a text whose quotes may be misplaced; raises if they are.
 
     Raises:
         Malformed, Truncated: As `parse`.
@@ -148,8 +148,8 @@ def guessed(
     if plain is not None:
         table, fields = plain
         return Guessed(table, fields.codes & frozenset(table.column_names), fields)
-    if whole is not None:
-        whole(data)
+    if check_quotes is not None:
+        check_quotes(data)
     table = _read(source, data, style, {}, columns)
     fields = fields_of(data, style, table.column_names if columns is None else names)
     doubtful = csv_guesses.doubtful(table, fields.codes)

@@ -273,8 +273,8 @@ def _part(blocks: Blocks, found: Guess, number: int, text: bytes, *, columns: li
 
     style = _style(blocks, text)
     names = found.names or csvs.names_of(text, style)
-    whole = partial(whole_rows, delimiter=style.delimiter)
-    guessed = csvs.guessed(blocks.source, text, style, columns=columns, names=names, whole=whole)
+    check = partial(whole_rows, delimiter=style.delimiter)
+    guessed = csvs.guessed(blocks.source, text, style, columns=columns, names=names, check_quotes=check)
     if len(set(guessed.table.column_names)) < guessed.table.num_columns:
         raise Undecided
     numbers = {

@@ -109,7 +109,7 @@ def _of_array(data: bytes) -> Wrong | None:
 
 
 def _of_value(data: bytes) -> Wrong | None:
-    """What is wrong with a text that is no array, if it is cut: where else it is wrong, reading says."""
+    """Returns the fault of a text that is not an array, if it is cut; other faults are left to reading."""
     import msgspec
 
     try:
@@ -123,7 +123,7 @@ def _of_value(data: bytes) -> Wrong | None:
 
 
 def _in_block(block: bytes, base: int) -> Wrong | None:
-    """The first of some lines that is no JSON."""
+    """Returns the first line that is invalid JSON."""
     try:
         json_elements(block, separator=b"\n")
     except TareError:  # of NaN too, which it does not take
@@ -142,7 +142,7 @@ def _lines(block: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _error_of(text: bytes) -> json.JSONDecodeError | None:
-    """What a reader says of a value; None too where it is a number that is wrong, whose path takes all of the text."""
+    """Returns a reader's error for a value; None also for invalid numbers, whose path takes all of the text."""
     import orjson
 
     try:

@@ -262,19 +262,13 @@ def _of_arrow(one: Any, path: str, found: list[Loss]) -> Core:
 
 
 def _with_text_alone(one: Any) -> Any:
-    """A table without what its schema says beside in other bytes than text, which R has no place for."""
-    metadata = getattr(getattr(one, "schema", None), "metadata", None)
-    if not metadata or all(map(_is_text, (*metadata, *metadata.values()))):
-        return one
-    return one.replace_schema_metadata(None)
-
-
-def _is_text(data: bytes) -> bool:
+    """Returns a table without its metadata if these are not UTF-8, which the core refuses."""
+    metadata = getattr(getattr(one, "schema", None), "metadata", None) or {}
     try:
-        data.decode()
+        b"\n".join((*metadata, *metadata.values())).decode()
     except UnicodeDecodeError:
-        return False
-    return True
+        return one.replace_schema_metadata(None)
+    return one
 
 
 def _in_one_order(one: Any) -> Any:

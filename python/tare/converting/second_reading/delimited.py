@@ -108,9 +108,9 @@ def _by_polars(data: bytes, style: Dialect, blocks: _Blocks) -> _Texts:
 
 
 def _by_lines(source: Source, blocks: _Blocks) -> tuple[Dialect, _Texts] | None:
-    """How fields stand in a text whose lines are its rows, and those of some of them; None of another text.
+    """Returns the dialect of a text and the fields of some rows, if each line is a row; None otherwise.
 
-    It goes through the text once, and holds a step of it and those rows.
+    Reads the text once, a step at a time, and keeps only those rows.
     """
     style = dialect(source.head.removeprefix(BOM), source.delimiter)
     if style.one:

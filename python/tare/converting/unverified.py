@@ -1,4 +1,4 @@
-"""What changes in data that are too large to be read back: by the types of a table, and in some rows or items."""
+"""Changes in a result that is not verified as a whole: by the types of a table, and in some rows or items."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from tare.datasets.opening import Options, load
 from tare.datasets.source import find
 from tare.errors import TareError
 
-__all__ = ["changes_of_unread"]
+__all__ = ["unverified_changes"]
 
 _ROWS = 1024
 
 
-def changes_of_unread(
+def unverified_changes(
     value: Any, name: str, codec: Codec, given: str | None, *, allow_loss: bool, some: bool
 ) -> list[dict[str, Any]]:
-    """Returns what the types of a table tell, and what is lost of the first rows or items, the last ones and some between.
+    """Returns the changes that the types of a table show, and the losses in 1,024 of its rows, or of the items of a list.
 
-    These are written and read back. Texts are not: the types that are read in them are those of all their values.
+    The first rows, the last ones and some between are written and read back; not in text formats, where a reader infers
+    types from all values.
 
     Args:
-        value: A table, or a document; of a list some items are looked at, of another nothing.
+        value: A table, or a document; only lists have items to read back.
         name: What to call it.
         codec: What writes it.
         given: Its id as the user gave it.
@@ -35,7 +36,7 @@ def changes_of_unread(
         some: Whether rows or items are read back.
 
     Returns:
-        Changes; of some rows or items without a count.
+        Changes as `table_changes` gives them; those of rows or items have no count.
 
     Raises:
         EncodeError: Values are lost, and none may be.
@@ -61,7 +62,7 @@ def _lost(value: Any, count: int, name: str, codec: Codec, given: str | None) ->
         _, found = read_back(rows, name, result, codec, lambda source: load(source, ours).value)
     except (
         TareError
-    ):  # the whole was written: some of it alone is no rows, or of types that all together have not
+    ):  # some items alone may be a value that the format has no place for, as all of them are not
         return []
     places = list(numbered(blocks))
     return [
@@ -72,7 +73,7 @@ def _lost(value: Any, count: int, name: str, codec: Codec, given: str | None) ->
 
 
 def _some(value: Any, blocks: list[tuple[int, int]]) -> tuple[Any, str]:
-    """Some blocks of rows or items, and which of both they are."""
+    """Returns blocks of rows or items, and their kind: ``table`` or ``document``."""
     if isinstance(value, list):
         return [item for start, end in blocks for item in value[start:end]], "document"
     import pyarrow as pa
