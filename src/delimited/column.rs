@@ -56,7 +56,7 @@ fn column(text: &[u8], cells: &[Cell], judge: &Judge, words: &[&[u8]]) -> Option
     let mut found = Vec::new();
     let whole = Whole::of(text, cells, words, &mut found);
     if whole.numbers.len() == cells.len() && whole.valid.contains(&true) {
-        return Some(whole.column(found));
+        return whole.column(found);
     }
     let mut values = whole.values(cells.len());
     let mut kinds = if whole.valid.contains(&true) { INT } else { 0 };
@@ -140,7 +140,7 @@ impl Whole {
         values
     }
 
-    fn column(self, words: Vec<(usize, u64)>) -> Column {
+    fn column(self, words: Vec<(usize, u64)>) -> Option<Column> {
         let each = self.numbers.iter().zip(&self.valid);
         let ends = each
             .filter(|(_, &valid)| valid)
@@ -149,12 +149,13 @@ impl Whole {
             });
         let missing = self.valid.contains(&false);
         let valid = missing.then(|| NullBuffer::from(self.valid));
-        Column {
-            values: Arc::new(Int64Array::new(ScalarBuffer::from(self.numbers), valid)),
+        let numbers = Int64Array::try_new(ScalarBuffer::from(self.numbers), valid);
+        Some(Column {
+            values: Arc::new(numbers.ok()?),
             codes: false,
             words,
             ends: Some(ends),
-        }
+        })
     }
 }
 
