@@ -25,6 +25,7 @@ from tare.datasets import (
     recognise,
     views,
 )
+from tare.datasets.invalid_texts import check_texts
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, Unsupported
@@ -481,6 +482,7 @@ def _parquet(source: Source, columns: list[str] | None) -> Batches:
         with file, arrow_errors(source):
             rows = 0
             for batch in batches_of_groups(file, _BATCH_ROWS, columns=columns):
+                check_texts(source, pa.Table.from_batches([batch]), rows)
                 rows += batch.num_rows
                 source.done = source.size * rows // max(file.metadata.num_rows, 1)
                 yield batch

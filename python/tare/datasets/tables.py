@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import child_process, formats
 from tare.datasets import recognise
+from tare.datasets.invalid_texts import check_texts
 from tare.datasets.source import Source, printable
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.formats import parquet_footer
@@ -47,7 +48,7 @@ def load_parquet(
         The table, and which part it is: None for the whole.
 
     Raises:
-        Truncated, Malformed: The footer or a page is missing or damaged.
+        Truncated, Malformed: The footer or a page is missing or damaged, or a text is not UTF-8.
     """
     ends_with(source, b"PAR1", least=12)
     with (
@@ -58,17 +59,17 @@ def load_parquet(
         meta = parquet.metadata
         check_columns(source, parquet.schema_arrow.names, columns)
         if max_bytes is None or meta.num_row_groups == 0:
-            return read_groups(parquet, columns=columns), None
+            return check_texts(source, read_groups(parquet, columns=columns)), None
         groups = [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
         batches = _first_rows(parquet.iter_batches(_BATCH_ROWS, [0], columns), max_bytes)
         first = _table(batches, parquet.schema_arrow if columns is None else None)
         per_row = bytes_of(first) / max(first.num_rows, 1)
         if first.num_rows < groups[0]:
-            return first, _part("first rows", first.num_rows, meta.num_rows, source)
+            return check_texts(source, first), _part("first rows", first.num_rows, meta.num_rows, source)
         if per_row * meta.num_rows <= max_bytes:
-            return read_groups(parquet, columns=columns), None
+            return check_texts(source, read_groups(parquet, columns=columns)), None
         chosen = spread(groups, int(max_bytes / max(per_row, 1e-9)))
-        table = read_groups(parquet, chosen, columns)
+        table = check_texts(source, read_groups(parquet, chosen, columns))
         return table, _part("row groups", table.num_rows, meta.num_rows, source)
 
 

@@ -15,7 +15,9 @@ import pytest
 from pyarrow import ipc, parquet
 
 import tare
-from tare.errors import DecodeError, EncodeError, TareError
+from tare.converting import batches
+from tare.datasets.source import find
+from tare.errors import DecodeError, EncodeError, Malformed, TareError
 
 
 def arrow_file(table: pa.Table) -> bytearray:
@@ -164,3 +166,32 @@ def test_what_a_format_loses_of_items_is_refused_at_any_size(
     with open(tmp_path / "b.pickle", "wb") as file:
         pickle.dump({"a": items[:10]}, file)
     assert not tare.convert(tmp_path / "b.pickle", tmp_path / "b.bson", allow_pickle=True).verified
+
+
+def table_of_invalid_texts(rows: int, at: int) -> pa.Table:
+    """A text at ``at`` ends in the byte of latin1 for an accent, which no UTF-8 has there."""
+    plain = pa.array([b"caf\xe9" if row == at else b"tea" for row in range(rows)], pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), rows, plain.buffers())
+    return pa.table({"n": range(rows), "s": texts, "inside": pa.StructArray.from_arrays([texts], ["t"])})
+
+
+@pytest.mark.parametrize("column", ["s", "inside"])
+@pytest.mark.parametrize("target", ["csv", "orc", "ndjson"])
+def test_texts_of_parquet_that_are_not_utf8_are_refused(column: str, target: str, tmp_path: Path) -> None:
+    """Arrow reads them unseen, so that large tables had taken them into CSV and ORC, which nothing could read."""
+    parquet.write_table(table_of_invalid_texts(1_000, 701), tmp_path / "a.parquet")
+    for read in (
+        lambda: tare.convert(tmp_path / "a.parquet", tmp_path / f"b.{target}", columns=["n", column]),
+        lambda: tare.read(tmp_path / "a.parquet", columns=[column]),
+    ):
+        place = "'s', row 702: the" if column == "s" else "'inside': a"
+        with pytest.raises(Malformed, match=rf"column {place} text.* is not UTF-8\. .*--columns"):
+            read()
+    assert not (tmp_path / f"b.{target}").exists()
+    assert tare.read(tmp_path / "a.parquet", columns=["n"]).num_rows == 1_000
+
+
+def test_texts_of_parquet_in_batches_are_looked_at(tmp_path: Path) -> None:
+    parquet.write_table(table_of_invalid_texts(1_000, 701), tmp_path / "a.parquet")
+    with pytest.raises(Malformed, match="column 's', row 702: "):
+        list(batches.reader(find(tmp_path / "a.parquet"))[1])
