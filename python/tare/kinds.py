@@ -256,19 +256,32 @@ def column_of(name: str, values: list[Any]) -> Any:
     import pyarrow as pa
 
     try:
+        return _exact_array(values)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        at = _first_conflict(values)
+        said = f"no one type holds its values, from item {at + 1:,} on: {str(error)[:200]}"
+        if isinstance(error, OverflowError):
+            said = f"no type of 64 bits holds its integers and what stands beside them, from item {at + 1:,} on"
+        refused = EncodeError(f"column {name[:80]!r}: {said}", path=name)
+        refused.item = at
+        raise refused from error
+
+
+def _exact_array(values: list[Any]) -> Any:
+    """An array whose integers may need all 64 bits.
+
+    Raises:
+        OverflowError: They need more, or also a sign.
+    """
+    import pyarrow as pa
+
+    try:
         return array_of(values)
     except OverflowError as error:
         try:
             return array_of(values, _with_uint64(values))
-        except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            said = f"column {name[:80]!r}: no type of 64 bits holds its integers and what stands beside them"
-            raise EncodeError(said, path=name) from error
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        at = _first_conflict(values)
-        said = f"no one type holds its values, from item {at + 1:,} on: {str(error)[:200]}"
-        refused = EncodeError(f"column {name[:80]!r}: {said}", path=name)
-        refused.item = at
-        raise refused from error
+        except (pa.ArrowException, TypeError, ValueError):
+            raise error from None
 
 
 def _first_conflict(values: list[Any]) -> int:
@@ -279,7 +292,7 @@ def _first_conflict(values: list[Any]) -> int:
     while bad - good > 1:
         middle = (good + bad) // 2
         try:
-            array_of(values[:middle])
+            _exact_array(values[:middle])
             good = middle
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             bad = middle
