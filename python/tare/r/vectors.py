@@ -117,7 +117,7 @@ def listed(array: Any, path: str) -> list[Any]:
         values: list[Any] = array.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException) as error:
         raise Unsupported(
-            f"{path or 'it'}: Python has no such value: {str(error)[:160]}; as_='arrow' gives it",
+            f"{path or 'it'}: Python has no such value ({str(error)[:160]}). R's own formats hold it, and from Python as_='arrow'",
             format="rds",
             path=path,
         ) from error
