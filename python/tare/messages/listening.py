@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SocketListener", "listening_socket"]
 
 _BACKLOG = 128
+_GRACE_S = 1.0  # of one who says nothing while others wait for its place
 
 
 def listening_socket(url: str) -> tuple[socket.socket, str]:
@@ -92,6 +93,7 @@ class _Guest:
         self.peer = peer
         self.session = session
         self.patience = patience
+        self.grace = MessageDeadline(_GRACE_S)
         self.secured = secured
         self.shaken = not secured
         self.speaks_first = speaks_first
@@ -237,7 +239,17 @@ class SocketListener:
         if poll_for(self._sock.fileno(), select.POLLIN, 0):
             self._places.dismiss_idle()
             self._forget_dismissed()
+            if not self._places.has_free():
+                self._dismiss_silent()
+                self._forget_dismissed()
         return not self._places.has_free()
+
+    def _dismiss_silent(self) -> None:
+        """Turns away one, as somebody waits: of those who have not come in, and said nothing for a moment, who came first."""
+        for guest in self._guests:
+            if guest.grace.over and not poll_for(guest.sock.fileno(), select.POLLIN, 0):
+                guest.dismiss()
+                return
 
     def _forget_dismissed(self) -> None:
         there = [guest for guest in self._guests if not guest.is_gone]

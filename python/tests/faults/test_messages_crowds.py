@@ -67,6 +67,19 @@ def test_the_silent_lose_their_places_to_who_waits(speaks_first: bool, tmp_path:
         assert served(server) == [1]
 
 
+def test_a_moment_is_all_that_the_silent_have_while_others_wait(tmp_path: Path) -> None:
+    """Before anything has come of them, and without any timeout."""
+    options: dict[str, Any] = {"max_connections": 2, "handshake_timeout": None, "message_timeout": None}
+    with (
+        contextlib.ExitStack() as stack,
+        tare.listen(f"unix:{tmp_path}/s", "json", speaks_first=True, timeout=SECONDS, **options) as server,
+    ):
+        silent(tmp_path / "s", 5, stack)
+        client = stack.enter_context(tare.connect(server.url, "json"))
+        client.send(1)
+        assert served(server) == [1]
+
+
 def served(server: tare.messages.Server) -> list[Any]:
     """What the first that sends something sent; those that fail are closed."""
     conns: list[Any] = []
