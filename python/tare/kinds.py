@@ -261,7 +261,7 @@ def column_of(name: str, values: list[Any]) -> Any:
         at = _first_conflict(values)
         said = f"no one type holds its values, from item {at + 1:,} on: {str(error)[:200]}"
         if isinstance(error, OverflowError):
-            said = f"no type of 64 bits holds its integers and what stands beside them, from item {at + 1:,} on"
+            said = f"no type of 64 bits holds its integers beside the other values, from item {at + 1:,} on"
         refused = EncodeError(f"column {name[:80]!r}: {said}", path=name)
         refused.item = at
         raise refused from error

@@ -42,20 +42,6 @@ __all__ = [
     "Wiring",
 ]
 
-# Kinds that hold a table several times larger than Arrow does: what a worker may use
-# is a multiple of the data in the worker's own kind. Beside Arrow's the calls count: its bytes,
-# grown and copied, and what a compressor makes of them and gives back are six times the data at 10^8 doubles.
-_KIND_FACTOR = {
-    "arrow": 3.0,
-    "polars": 3.0,
-    "pandas": 2.0,
-    "columns": 10.0,
-    "records": 24.0,
-    "python": 1.5,
-    "r": 24.0,
-}
-_WORKER_FLOOR_BYTES = 2 << 30
-_WORKER_COPIES = 3
 # Verdicts that the end of a run takes as long as: one is derived, and it is saved and shown.
 _ENDINGS = 3.0
 
@@ -92,7 +78,8 @@ class Event:
     """What a progress display is told, never during a sample.
 
     Args:
-        stage: ``open``, ``screen``, ``weigh``, ``memory``, ``growth``, ``probe``, ``exchange`` or ``done``.
+        stage: ``open``, ``pass``, ``rounds``, ``probe``, ``memory``, ``growth``, ``exchange`` or ``done``; of a plan
+            also ``weigh``.
         done: Cases or rounds finished in this stage.
         total: Cases or rounds of this stage; 0 when unknown.
         elapsed_s: Since the run began.
@@ -193,7 +180,8 @@ class Session:
         self._on_event = wiring.on_progress
         self.dataset = dataset
         self.block: dict[str, Any] = record["dataset"]
-        self.name = str(self.block["name"])
+        # A level of the cases' keys, whose marks it may not have.
+        self.name = "".join("?" if mark in "|\n\r\0" else mark for mark in str(self.block["name"]))
         self.settings = settings
         self.record = record
         self.journal = journal
@@ -247,7 +235,7 @@ class Session:
         tempdirs.remove(self._files)
 
     def wait_for_hash(self) -> None:
-        """Waits for the hash of the data, if it is computed in a thread: nothing is timed beside it."""
+        """Waits for the hash of the data, if it is computed in a thread: no round is timed beside it."""
         if self.hashing is not None:
             self.hashing.join()
 
@@ -532,6 +520,7 @@ class Session:
             inside: What comes before its command, to run it in a namespace.
         """
         from tare.measure.environment.limits import available_bytes
+        from tare.measure.sampling.memory_limits import memory_limit_bytes
         from tare.measure.worker_client.client import PYTHON_COMMAND, Worker
 
         self._started += 1
@@ -561,11 +550,19 @@ class Session:
 
     def settle(self, worker: Worker) -> None:
         """Move a loaded worker, with all its threads, to the CPU that is measured on; one of many threads stays free."""
-        if worker not in self._pinned or self.timed_cpu is None:
+        if self.timed_cpu is not None:
+            self._move(worker, {self.timed_cpu})
+
+    def loosen(self, worker: Worker) -> None:
+        """Let a worker run on any CPU again, as two work at a time in trials."""
+        self._move(worker, set(self.cpus))
+
+    def _move(self, worker: Worker, cpus: set[int]) -> None:
+        if worker not in self._pinned or not cpus:
             return
         for thread in threads_of(worker.pid):
             with contextlib.suppress(OSError):  # a thread that has ended meanwhile
-                os.sched_setaffinity(thread, {self.timed_cpu})
+                os.sched_setaffinity(thread, cpus)
 
     def remote_worker(self) -> Worker:
         """Start a worker on the other host; its protocol goes through ssh."""
@@ -580,19 +577,3 @@ class Session:
         self._workers.discard(worker)
         self._pinned.discard(worker)
         worker.close()
-
-
-def memory_limit_bytes(part: Part, kind: str, available: int) -> int:
-    """What a worker may hold beside its libraries: three times the part in its own kind, more where there is room.
-
-    Args:
-        part: What it loads.
-        kind: How it holds it.
-        available: Memory in bytes that new processes may use. A quarter of it is never too much: a codec that
-            holds its value, its text and its copy at once has died of a limit where memory stood empty.
-
-    Returns:
-        Bytes, at least 2 GiB.
-    """
-    copies = int(_WORKER_COPIES * part.bytes_memory * _KIND_FACTOR.get(kind, 2.0))
-    return max(_WORKER_FLOOR_BYTES, available // 4, copies)

@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -27,6 +27,7 @@ from tare.measure.stages import budget, measurement, trials
 from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.rounds import sample_rounds
 from tare.measure.stages.standings import Uses, least_ns
+from tare.measure.verdict.cost_model import PROFILES
 from tare.report import terminal
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
@@ -195,7 +196,7 @@ def test_the_first_round_takes_what_is_quick_first_and_nothing_twice():
     session = _session()
     slow, quick = (_seat(codec, [], session=session, took_s=s) for codec, s in ((STDLIB, 2.0), (ORJSON, 0.3)))
     seats, near = [slow, quick], lambda: [slow, quick]
-    taken = sample_rounds(session, seats, near, [], first=0, until_s=2.5)
+    taken = sample_rounds(session, seats, near, [], first=0, until_s=0.7)
     assert [codec for codec, *_ in session.taken] == [ORJSON, ORJSON]
     sample_rounds(session, seats, near, [], first=taken, until_s=3.0, once=True)
     assert [codec for codec, *_ in session.taken] == [ORJSON, ORJSON, STDLIB]
@@ -243,6 +244,7 @@ def test_a_call_that_does_not_fit_keeps_no_other_waiting():
     quick, slow = (_seat(codec, [], session=session, took_s=s) for codec, s in ((ORJSON, 0.1), (STDLIB, 9.0)))
     sample_rounds(session, [slow, quick], lambda: [slow, quick], [], first=0, until_s=3.0)
     assert {codec for codec, *_ in session.taken} == {ORJSON}
+    assert {round_ for *_, round_ in session.taken} >= {1, 2, 3, 4, 5}, "later rounds are for them too"
 
 
 @pytest.mark.parametrize(("calls", "in_a_row", "samples"), [(1, 2, 2), (1, 1, 1), (50, 2, 1), (0, 2, 1)])
@@ -263,6 +265,30 @@ def test_only_single_calls_are_repeated(calls: int, in_a_row: int, samples: int)
     seat._request = request
     assert len(seat._run("encode", in_a_row=in_a_row)["samples"]) == samples
     assert asked == [samples]
+
+
+def test_lines_decide_messages_and_files_all_else():
+    """One call a line is no file, and a file of short lines is no message."""
+    uses, seat = _uses(ORJSON), _seat(ORJSON, [1e6])
+    messages, files = uses.costs(seat, messages=True), uses.costs(seat, messages=False)
+    assert [math.isfinite(cost) for cost in messages] == [name == "message" for name in PROFILES]
+    assert [min(costs) for costs in zip(messages, files, strict=True)] == uses.costs(seat)
+
+
+def test_the_column_that_is_read_alone_has_a_name_of_its_own():
+    """Arrow finds none by a name that several have."""
+    import pyarrow as pa
+
+    from tare.measure.stages.measurement import column_read
+
+    def of(*names: str) -> str:
+        table = pa.table([pa.array([1])] * len(names), names=list(names))
+        return column_read(cast(Any, SimpleNamespace(dataset=SimpleNamespace(kind="table", value=table))))
+
+    assert of("a", "b", "c") == "column:b"
+    assert of("a", "x", "x") == "column:a"
+    assert of("x", "x", "c") == "column:c"
+    assert of("x", "x") == of() == ""
 
 
 def test_a_codec_that_reads_parts_fast_is_near():

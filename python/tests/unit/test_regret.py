@@ -114,6 +114,11 @@ def test_what_may_be_the_best_is_measured_again(oracle: ModuleType, uses: Module
     }
     assert oracle.near(found, 1e9) == ["json:orjson", "msgpack:msgspec"]
     assert oracle.near({}, 1e9) == []
+    again = uses.Figures(100.0, 2.1, 3.0, 0.5)
+    assert not oracle.agree([one])
+    assert not oracle.agree([one, again])
+    assert not oracle.agree([one, again, uses.Figures(failed="hangs")])
+    assert oracle.agree([one, again, uses.Figures(100.0, 9.0, 1.05)])
 
 
 def test_conditions_bar_codecs(uses: ModuleType) -> None:

@@ -23,7 +23,8 @@ from tare.measure.derive import derive
 from tare.measure.pipeline import keep_base
 from tare.measure.run import kind_given, open_session, start_record
 from tare.measure.sampling.case_runner import Seat
-from tare.measure.session import Control, Event, Part, Wiring, memory_limit_bytes
+from tare.measure.sampling.memory_limits import memory_limit_bytes
+from tare.measure.session import Control, Event, Part, Wiring
 from tare.measure.settings import Settings
 from tare.measure.stages.measurement import Measurement
 from tare.measure.worker_client.client import Worker

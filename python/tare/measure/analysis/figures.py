@@ -44,7 +44,7 @@ STAGES = {"weigh": 0, "screen": 1, "growth": 2}
 MANY_CASES = 2000
 FEW_DRAWS = 400
 # Rounds of the base and of its twin from which on what they differ by is noise, and no first call.
-_TOLD = 2
+_TOLD = 3
 GROUP_LABELS = (
     "dataset",
     "size",
@@ -170,7 +170,7 @@ class Analysis:
         """The noise floor that a case's operation is judged by; 0 where it is not known."""
         for group in self.groups:
             if (key, op) in group.figures:
-                return group.floor.get(op, max(group.floor.values(), default=0.0))
+                return group.floor.get(op, group.floor.get(TOTAL, max(group.floor.values(), default=0.0)))
         return 0.0
 
     def weighed(self, key: str) -> bool:

@@ -8,6 +8,7 @@ a codec's fault.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import time
@@ -43,6 +44,7 @@ _SLOWEST = 20
 # The first call is up to several times slower than the rest.
 _SURE = 10
 _SPARE_S = 2.0
+_LATE_S = 0.5  # a call that began in time may end so much after the run's
 _TRIAL_MS = 300
 _AGAIN_MS = 50  # a first call that takes longer is not made again in a trial
 _LONG_NS = 20_000_000
@@ -269,11 +271,7 @@ class Seat:
             self.session.settle(self.worker)
 
     def load(self) -> None:
-        """Have the worker load the part.
-
-        Raises:
-            WorkerError: It cannot.
-        """
+        """Have the worker load the part. Raises WorkerError."""
         self._ask("load", **self.session.given(self.part, self.language))
 
     def prepare(self, *, cold: bool) -> dict[str, Any]:
@@ -365,11 +363,7 @@ class Seat:
         self.keep(operation, round_, position, reply)
 
     def trial_s(self, operation: str) -> float:
-        """Mean wall time of one call, in seconds, of two if they are short; nothing is kept.
-
-        Raises:
-            WorkerError: The worker failed.
-        """
+        """Mean wall time of one call, in seconds, of two if they are short; nothing is kept. Raises WorkerError."""
         reply = self._request(operation, samples=2, batch=1, budget_ms=_TRIAL_MS, warm=False)
         wall = reply["cols"].index("wall_ns")
         return sum(int(row[wall]) for row in reply["samples"]) / len(reply["samples"]) / 1e9
@@ -404,6 +398,13 @@ class Seat:
             if self.shared and self.worker is not None and lacks_descriptors(str(error)):
                 self.worker.kill()  # it cannot be told whose files they are: earlier samples stand
                 self.alive = False
+                return None
+            if (
+                error.type == "timeout"
+                and self._has_round(operation)
+                and self.session.elapsed_s > self.session.end_s
+            ):
+                self.alive = False  # earlier samples stand
                 return None
             self.lose(error)
             return None
@@ -580,14 +581,15 @@ class Seat:
         wall = reply["cols"].index("wall_ns")
         return min(float(row[wall]) / float(reply["batch"]) for row in reply["samples"])
 
-    def encode_to(self, path: str) -> None:
-        """Have the worker write the encoded bytes to a file."""
-        self._ask("encode_to", codec=str(self.codec), path=path)
-
     def _deadline_s(self, operation: str) -> float:
         warming_s = 2 * WARM_MS / 1e3 if self.language else 0.0
         slowest_s = max(self.session.settings.deadline_s, _SLOWEST * self.expected_s(operation))
-        return slowest_s + _SPARE_S + warming_s
+        left_s = max(0.0, self.session.end_s - self.session.elapsed_s) + _LATE_S
+        return min(slowest_s + _SPARE_S + warming_s, left_s if self._has_round(operation) else math.inf)
+
+    def _has_round(self, operation: str) -> bool:
+        """Returns whether a round has given a figure, so that no call need outlast the run; a trial is round 0."""
+        return any(self.samples.get(operation, {}).get("round", ()))
 
     def _ask(self, op: str, *, deadline_s: float | None = None, **fields: Any) -> dict[str, Any]:
         if self.worker is None:

@@ -20,12 +20,13 @@ from tare.measure.stages.rounds import FEW, sample_rounds
 from tare.measure.stages.standings import Uses, rounds_of
 from tare.measure.stages.trials import TRIAL, Trials
 from tare.measure.stages.weigh import twin_case
-from tare.measure.verdict.default_use import sends_lines
+from tare.measure.verdict.default_use import has_short_lines, sends_lines
 from tare.measure.worker_client.languages import Foreign
 
 if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.measure.session import Part, Session
+    from tare.measure.worker_client.client import Worker
 
 __all__ = ["Measurement", "lines_share"]
 
@@ -48,6 +49,8 @@ _KEPT_EVERY_S = 5.0
 _ANSWER_S, _ANSWER_SHARE, _TIMED = 1.5, 0.15, 4
 _UNLIMITED_S = 60.0
 _MEASURED = ("ok", "lossy", "unproven")
+_OF_BASE = 5
+"""Rounds of the base and of its twin, which show what is noise; of a base that may be the best there are more."""
 
 
 class Measurement:
@@ -183,7 +186,7 @@ class Measurement:
         """
         seats = [*self.seats, *self._controls]
         session = self.session
-        for worker in {seat.worker for seat in seats if seat.worker is not None and seat.worker.alive}:
+        for worker in _workers(seats):
             session.settle(worker)
 
         kept_s = math.inf
@@ -250,6 +253,8 @@ class Measurement:
                 self.answer()
 
         running = [seat for seat in self.seats if seat.part is part]
+        for worker in _workers(running):
+            self.session.loosen(worker)
         trials = Trials(self.session, due, part, running, fewest=fewest, grain=grain)
         trials.run(until_s, last=True, on_done=tell)
 
@@ -260,13 +265,28 @@ class Measurement:
 
     def _near(self, seats: Sequence[Seat]) -> set[Seat]:
         """Those that may be the best of some use, and the base with its controls."""
+        lines = any(map(_each, self.seats)) and has_short_lines(self.session.block)
         for each in (False, True):
-            self.uses.measure_distances(one for one in self.seats if one.samples and _each(one) == each)
+            self.uses.measure_distances(
+                (one for one in self.seats if one.samples and _each(one) == each),
+                messages=each if lines else None,
+            )
         return {
             seat
             for seat in seats
-            if seat.codec == self.base or seat.distance <= _near_limit(seat) or self._is_users_own(seat)
+            if seat.distance <= _near_limit(seat) or self._is_compared(seat) or self._is_users_own(seat)
         }
+
+    def _is_compared(self, seat: Seat) -> bool:
+        """Returns true for what all others are held against, until it has so many rounds: the base, its twin, copying."""
+        if isinstance(seat, _Copy):
+            return rounds_of(seat) < FEW
+        if seat.codec != self.base or _each(seat):
+            return False
+        if "twin" not in seat.case["labels"]:
+            return rounds_of(seat) < _OF_BASE
+        base = max((rounds_of(one) for one in self.seats if one.codec == self.base), default=0)
+        return rounds_of(seat) < max(_OF_BASE, base)
 
     def _is_users_own(self, seat: Seat) -> bool:
         """Returns true for the usual codec of the user's own file, which ratios refer to, until it has two rounds."""
@@ -316,6 +336,11 @@ def lines_share(total: float) -> float:
     return 1.0 if share > _NEARLY else float(f"{share:.2g}")
 
 
+def _workers(seats: Iterable[Seat]) -> set[Worker]:
+    """Returns the workers that live."""
+    return {seat.worker for seat in seats if seat.worker is not None and seat.worker.alive}
+
+
 def _is_foreign(codec: Codec) -> bool:
     stand_in: object = codec
     return isinstance(stand_in, Foreign)
@@ -343,12 +368,14 @@ def _in_turn(
 
 
 def column_read(session: Session) -> str:
-    """Returns the part of a table that is read alone, for the use ``random``: the column in the middle; empty for documents."""
+    """Returns the part of a table that is read alone, for the use ``random``: the column in the middle, or near it, whose name no other has; empty for documents."""
     dataset = session.dataset
     if dataset.kind != "table" or not dataset.value.num_columns:
         return ""
     names = dataset.value.column_names
-    return f"column:{names[len(names) // 2]}"
+    middle = len(names) // 2
+    alone = (name for name in [*names[middle:], *reversed(names[:middle])] if names.count(name) == 1)
+    return f"column:{name}" if (name := next(alone, None)) is not None else ""
 
 
 class _Copy(Seat):
@@ -359,7 +386,7 @@ class _Copy(Seat):
         self.operations = ("copy",)
 
     def ready(self, *, verify: bool = False) -> None:
-        """Has the base encode; nothing is decoded or compared."""
+        """Has the base made ready, whose bytes are copied; nothing is decoded or compared."""
         try:
             self.prepare(cold=False)
             self.case["status"] = "ok"

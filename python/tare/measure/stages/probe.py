@@ -52,11 +52,13 @@ def measure_fidelity(
 
     name = probe_set(session.dataset.kind)
     found = session.record["fidelity"]["probes"].setdefault(name, {})
-    part = session.part(min(1.0, 1 / max(1, session.dataset.items)))  # a worker must hold something
     # Columns of Arrow are what Python's codecs are given; those of other languages have values only.
     given = session.settings.workers
     able = [codec for codec in codecs if name == "values/1" or not language_of(str(codec), given)]
     due = [codec_id for codec_id in dict.fromkeys(map(_plain, able)) if codec_id not in found]
+    if not due or session.elapsed_s > until_s:
+        return 0
+    part = session.part(min(1.0, 1 / max(1, session.dataset.items)))  # a worker must hold something
     lent = {
         _plain(seat.codec): seat.worker for seat in seats if seat.worker is not None and seat.worker.alive
     }

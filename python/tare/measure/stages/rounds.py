@@ -51,10 +51,12 @@ def sample_rounds(
         Rounds taken, with those before.
     """
     taken = first
+    long: set[Seat] = set()  # of which one call no longer fits; those of others may
     while True:
         close = near()
-        due = _due([seat for seat in seats if _lives(seat)], close, common, _FAR_AT_FIRST if once else _FAR)
-        if once and all(rounds_of(seat) > 0 for seat in seats if seat in close and _lives(seat)):
+        able = [seat for seat in seats if _lives(seat) and seat not in long]
+        due = _due(able, close, common, _FAR_AT_FIRST if once else _FAR)
+        if once and all(rounds_of(seat) > 0 for seat in seats if seat in close and seat in able):
             return taken
         order = [(seat, operation) for seat in due for operation in seat.operations]
         if not order:
@@ -67,16 +69,13 @@ def sample_rounds(
             turns = [sorted(new, key=lambda one: (one[0] not in close, _hopeful_s(*one)))]
         for turn in turns:
             taken += 1
-            short = False
             for position, (seat, operation) in enumerate(turn):
                 left_s, one_s = until_s - session.elapsed_s, seat.expected_s(operation)
                 if one_s > left_s:
-                    short = True
+                    long.add(seat)
                 elif seat.alive:
                     again = _hopeful_s(seat, operation) <= _AGAIN_S and _IN_A_ROW * one_s <= left_s
                     seat.sample(operation, taken, position, in_a_row=_IN_A_ROW if again else 1)
-            if short:
-                return taken
             session.tell("rounds", taken, 0, f"round {taken}: {len(due)} codecs")
 
 
@@ -89,10 +88,11 @@ def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat]
     return (
         [seat for seat in usual if rounds[seat] < 1]
         or [seat for seat in close if rounds[seat] < FEW]
-        or [seat for seat in seats if rounds[seat] < (_SOME if seat in near else FEW * (seat in common))]
+        or [seat for seat in usual if rounds[seat] < (_SOME if seat in near else FEW)]
         # What two at a time took in their trials is no figure to show beside the others.
         or [seat for seat in seats if rounds[seat] < 1]
         or [seat for seat in close if rounds[seat] < _FEWEST]
+        or [seat for seat in seats if rounds[seat] < FEW * (seat in common)]
         or [seat for seat in close if rounds[seat] < _MOST and not _is_narrow(seat)]
     )
 

@@ -78,25 +78,37 @@ class Uses:
         self._file_rate = file_rate(session.record)
         self._wanted = [conditions(use.conditions, session.settings.must) for use in self._uses]
 
-    def costs(self, seat: Seat, time_ns: Time = least_ns) -> list[float]:
-        """Returns what the codec costs in each use, in seconds; infinite where it cannot be chosen or has no times."""
+    def costs(self, seat: Seat, time_ns: Time = least_ns, messages: bool | None = None) -> list[float]:
+        """Returns what the codec costs in each use, in seconds; infinite where it cannot be chosen or has no times.
+
+        Args:
+            seat: The seat.
+            time_ns: What is taken for its times.
+            messages: Whether it decides the use ``message`` alone, or all others; None for all.
+        """
         entry = self._codecs[str(seat.codec)]
         return [
-            math.inf if barred(entry, wanted) else _cost(seat, use, self._file_rate, time_ns)
+            math.inf
+            if barred(entry, wanted) or messages not in (None, use.name == "message")
+            else _cost(seat, use, self._file_rate, time_ns)
             for use, wanted in zip(self._uses, self._wanted, strict=True)
         ]
 
-    def measure_distances(self, seats: Iterable[Seat]) -> None:
+    def measure_distances(self, seats: Iterable[Seat], messages: bool | None = None) -> None:
         """Sets how many times over the best each seat may cost, in the use that suits it best.
 
         The best is what was measured; a seat that has its trial alone is held against it by `hopeful_ns`.
+
+        Args:
+            seats: The seats.
+            messages: As of `costs`.
         """
         seats = list(seats)
-        costs = {seat: self.costs(seat) for seat in seats}
+        costs = {seat: self.costs(seat, messages=messages) for seat in seats}
         proven = [row for seat, row in costs.items() if seat.case["status"] == "ok"]
         least = _least(proven or list(costs.values()))
         for seat in seats:
-            may = _nearest(self.costs(seat, hopeful_ns), least)
+            may = _nearest(self.costs(seat, hopeful_ns, messages), least)
             seat.distance = may * (1.0 if seat.case["status"] == "ok" else _LOSSY)
 
     def predicted(

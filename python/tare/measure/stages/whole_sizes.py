@@ -7,6 +7,7 @@ predicted 17 % too large (docs/decisions.md). One call tells a size, where a tim
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -174,10 +175,11 @@ def _write(worker: Worker, seat: Seat, share: float, left_s: float) -> bool:
     """Writes a share of the whole once, in the time that is left; returns whether that gave the size of the whole."""
     id = str(seat.codec)
     try:
-        worker.request("prepare", codec=id, threads=seat.threads, cold=False)
+        ends_s = time.monotonic() + left_s
+        worker.request("prepare", deadline_s=left_s, codec=id, threads=seat.threads, cold=False)
         reply = worker.request(
             "run",
-            deadline_s=left_s,
+            deadline_s=max(0.0, ends_s - time.monotonic()),
             codec=id,
             what="encode",
             samples=1,

@@ -79,14 +79,18 @@ def confidence_of(best: Costed, choice: Choice, costs: Costs, analysis: Analysis
     ratio = None if second is None or own <= 0 else second / own
     times = _times_least(own_draws, [draws for _, draws in costs.values()])
     near_best, likely = float(np.mean(times <= WORTH)), float(np.mean(times <= NEAR))
-    floor = max(analysis.floor(one.key, TOTAL) * timed_share(one, choice.profile) for one in choice.several)
+    # Noise is of times: bytes and their price have none, and it is the two that decide whose noise counts.
+    deciding = sorted(choice.several, key=lambda one: (one is not best, costs[one.codec][0]))[:2]
+    floor = max(analysis.floor(one.key, TOTAL) * timed_share(one, choice.profile) for one in deciding)
     missing = [codec for codec in choice.unmeasured if is_listed(codec) and not _is_behind(codec, choice)]
     alone = not others and bool(choice.waiting)
     apart = ratio is None or ratio >= max(WORTH, 1 + floor)
     rivals = _rivals(own, own_draws, others, max(WORTH, 1 + floor))
     # What disturbed the best itself only made it look worse.
     disturbed = any(
-        costs[one.codec][0] * _undisturbed(analysis.figures[one.key].get(TOTAL)) < WORTH * own
+        costs[one.codec][0]
+        * _undisturbed(analysis.figures[one.key].get(TOTAL), timed_share(one, choice.profile))
+        < WORTH * own
         for one in choice.several
         if one is not best and _is_disturbed(analysis.figures[one.key].get(TOTAL))
     )
@@ -138,20 +142,21 @@ def _is_disturbed(figure: Figure | None) -> bool:
     return figure is not None and figure.contended and figure.samples < FEW_SAMPLES
 
 
-def _undisturbed(figure: Figure | None) -> float:
-    """Returns the share of a time in which the codec itself ran or waited: others had the CPU for the rest."""
+def _undisturbed(figure: Figure | None, timed: float) -> float:
+    """Returns the share of a cost without the time in which others had the CPU; the rest of it, not ``timed``, has none."""
     if figure is None or not figure.cpu_ns or not figure.wall_ns:
         return 1.0
-    return min(1.0, (figure.cpu_ns + (figure.blocked_ns or 0.0)) / figure.wall_ns)
+    own = min(1.0, (figure.cpu_ns + (figure.blocked_ns or 0.0)) / figure.wall_ns)
+    return 1.0 - timed * (1.0 - own)
 
 
 def _cold_rivals(best: Costed, choice: Choice, costs: Costs) -> list[str]:
-    """Returns the codecs that were called only once and may be as good as the best when they are called again; the best itself too."""
+    """Returns the others that were called only once and may be as good as the best when they are called again."""
     reach = WORTH * costs[best.codec][0]
     return [
         one.codec
         for one in choice.several
-        if one.cold and (one is best or float(quantiles(costs[one.codec][1])[0]) < reach)
+        if one.cold and one is not best and float(quantiles(costs[one.codec][1])[0]) < reach
     ]
 
 
