@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
-from tare.codec import Codec, Counted, codec_part
+from tare.codec import Codec, Counted, codec_part, decode_file
 from tare.converting import batches, changes, dictionaries, json_elements, line_tables, objects
 from tare.converting.conversion import Conversion
 from tare.converting.counting import changes_of
@@ -91,7 +91,7 @@ def read(
         chosen = of_files(Codec.parse(codec))
         source = find(path, format=chosen.format_id)
         with source.naming(), source.open_stored() as file:
-            return chosen.decode(file.read(), trust=trust)
+            return decode_file(chosen, file, None if source.compressors else source.path, trust=trust)
     name = None
     if not isinstance(path, str) or path == "-" or os.path.exists(path):
         source = find(path, format=format, encoding=encoding)

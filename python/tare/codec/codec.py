@@ -12,6 +12,7 @@ from tare.codec.bound import Encoders, rows_encoder, shallow, shallow_bytes, tex
 from tare.codec.compressing import Counted, compressor_id, packer, packing, peer_of, unpacked, unpacking
 from tare.codec.ids import compressor_of, settings_of, split_id, unknown
 from tare.codec.refusals import PASSED, mapped, ours
+from tare.codec.whole_files import copies
 from tare.errors import EncodeError, Limit, Malformed, NotTrusted, Truncated, Unsupported, UsageError
 from tare.formats.base import spell
 
@@ -561,6 +562,7 @@ class Codec:
             "append": library.append is not None and self.peer is None,
             "subset": list(format.subset) if library.subset is not None and self.compressor is None else [],
             "text": format.text and self.compressor is None,
+            "copies": copies(self),
         }
 
     def versions(self) -> dict[str, str | None]:

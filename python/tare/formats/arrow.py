@@ -60,7 +60,9 @@ def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: str, layout: str, le
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, layout: str, level: int | None) -> pa.Table:
-    return _read_pyarrow(_own(data), None)
+    # Of compressed columns only what did not get smaller lies in the bytes, which nobody can change.
+    kept = compression != "none" and isinstance(data, bytes)
+    return _read_pyarrow(data if kept else _own(data), None)
 
 
 def _subset_pyarrow(
@@ -84,6 +86,14 @@ def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Ta
 def _open_pyarrow(data: Buffer, **options: Any) -> pa.Table:
     """A table whose uncompressed columns lie in ``data`` itself: nothing is copied."""
     return _read_pyarrow(data, None)
+
+
+def _read_file(path: str) -> pa.Table:
+    """A table whose uncompressed columns lie where the file was read to, which is theirs alone."""
+    import pyarrow as pa
+
+    with pa.OSFile(path, "rb") as file:
+        return _read_pyarrow(file.read_buffer(), None)
 
 
 def _check(data: Buffer) -> None:
@@ -191,6 +201,8 @@ FORMAT = Format(
             rows=_rows_pyarrow,
             open=_open_pyarrow,
             check=_check,
+            copies={"compression": "none"},
+            read_file=_read_file,
             notes=(
                 "Reading copies the bytes once, so that the table does not hang on them; `open` does not.",
             ),

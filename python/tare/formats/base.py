@@ -159,6 +159,10 @@ class Library(Installable):
         executes_code: Whether hostile bytes can run code, or crash the interpreter, when decoded.
         crashes: Whether damaged bytes can end the process that decodes them: `Codec.decode` has another process
             do it unless the data are trusted, which gives a table of Arrow's. What is measured is the call with trust.
+        copies: Options with which decoding copies the bytes and does no more. The bytes of a file are copied once, by
+            whoever reads it: then the two are one.
+        read_file: ``read_file(path) -> obj`` gives what ``decode`` gives of the file's bytes, read to where they stay, so
+            that nothing is copied twice; for the options of ``copies``.
         own_bytes: Options with which it writes a layout of its own, which nothing else of the format reads.
         writes: False for libraries that read only.
         notes: What users should know before they choose it, one sentence each.
@@ -197,6 +201,8 @@ class Library(Installable):
     slow: bool = False
     executes_code: bool = False
     crashes: bool = False
+    copies: Mapping[str, object] = field(default_factory=dict)
+    read_file: Callable[[str], Any] | None = None
     own_bytes: Mapping[str, object] = field(default_factory=dict)
     writes: bool = True
     notes: tuple[str, ...] = ()

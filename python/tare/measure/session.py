@@ -550,19 +550,13 @@ class Session:
 
     def settle(self, worker: Worker) -> None:
         """Move a loaded worker, with all its threads, to the CPU that is measured on; one of many threads stays free."""
-        if self.timed_cpu is not None:
-            self._move(worker, {self.timed_cpu})
+        if worker in self._pinned and self.timed_cpu is not None:
+            _move(worker, {self.timed_cpu})
 
     def loosen(self, worker: Worker) -> None:
         """Let a worker run on any CPU again, as two work at a time in trials."""
-        self._move(worker, set(self.cpus))
-
-    def _move(self, worker: Worker, cpus: set[int]) -> None:
-        if worker not in self._pinned or not cpus:
-            return
-        for thread in threads_of(worker.pid):
-            with contextlib.suppress(OSError):  # a thread that has ended meanwhile
-                os.sched_setaffinity(thread, cpus)
+        if worker in self._pinned and self.cpus:
+            _move(worker, set(self.cpus))
 
     def remote_worker(self) -> Worker:
         """Start a worker on the other host; its protocol goes through ssh."""
@@ -577,3 +571,9 @@ class Session:
         self._workers.discard(worker)
         self._pinned.discard(worker)
         worker.close()
+
+
+def _move(worker: Worker, cpus: set[int]) -> None:
+    for thread in threads_of(worker.pid):
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            os.sched_setaffinity(thread, cpus)

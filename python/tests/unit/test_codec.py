@@ -275,6 +275,7 @@ def test_flags_tell_what_the_profiles_ask() -> None:
         "append",
         "subset",
         "text",
+        "copies",
     }
 
 

@@ -305,7 +305,7 @@ def test_the_second_of_two_calls_in_a_row_is_what_is_shown():
             assert pairs.figures[key][op].samples == figure.samples
 
 
-@pytest.mark.parametrize(("rounds", "known"), [(1, False), (2, True)])
+@pytest.mark.parametrize(("rounds", "known"), [(1, False), (2, False), (3, True)])
 def test_one_round_of_the_twin_is_no_noise(rounds, known):
     """A first call of the base's second process differed by 38 %, and the machine was called busy for it."""
     record = a_default_run(rounds)

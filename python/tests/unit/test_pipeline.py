@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -27,7 +27,6 @@ from tare.measure.stages import budget, measurement, trials
 from tare.measure.stages.budget import fitting_share
 from tare.measure.stages.rounds import sample_rounds
 from tare.measure.stages.standings import Uses, least_ns
-from tare.measure.verdict.cost_model import PROFILES
 from tare.report import terminal
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
@@ -265,30 +264,6 @@ def test_only_single_calls_are_repeated(calls: int, in_a_row: int, samples: int)
     seat._request = request
     assert len(seat._run("encode", in_a_row=in_a_row)["samples"]) == samples
     assert asked == [samples]
-
-
-def test_lines_decide_messages_and_files_all_else():
-    """One call a line is no file, and a file of short lines is no message."""
-    uses, seat = _uses(ORJSON), _seat(ORJSON, [1e6])
-    messages, files = uses.costs(seat, messages=True), uses.costs(seat, messages=False)
-    assert [math.isfinite(cost) for cost in messages] == [name == "message" for name in PROFILES]
-    assert [min(costs) for costs in zip(messages, files, strict=True)] == uses.costs(seat)
-
-
-def test_the_column_that_is_read_alone_has_a_name_of_its_own():
-    """Arrow finds none by a name that several have."""
-    import pyarrow as pa
-
-    from tare.measure.stages.measurement import column_read
-
-    def of(*names: str) -> str:
-        table = pa.table([pa.array([1])] * len(names), names=list(names))
-        return column_read(cast(Any, SimpleNamespace(dataset=SimpleNamespace(kind="table", value=table))))
-
-    assert of("a", "b", "c") == "column:b"
-    assert of("a", "x", "x") == "column:a"
-    assert of("x", "x", "c") == "column:c"
-    assert of("x", "x") == of() == ""
 
 
 def test_a_codec_that_reads_parts_fast_is_near():

@@ -18,7 +18,6 @@ from tare import measure
 from tare.codec import Codec
 from tare.dataset import open_dataset
 from tare.errors import MissingLibrary, UsageError, WorkerError
-from tare.measure import session as sessions
 from tare.measure.derive import derive
 from tare.measure.pipeline import keep_base
 from tare.measure.run import kind_given, open_session, start_record
@@ -402,7 +401,7 @@ def test_a_run_that_is_late_says_by_how_much(monkeypatch):
 def test_a_codec_that_needs_far_more_memory_is_stopped(monkeypatch):
     """A codec that wants many copies of the data ends with that reason; one that wants few is well."""
     # Parsing a Python literal takes some 100 times the memory of its numbers.
-    monkeypatch.setattr(sessions, "_WORKER_FLOOR_BYTES", 120 << 20)
+    monkeypatch.setattr("tare.measure.sampling.memory_limits._WORKER_FLOOR_BYTES", 120 << 20)
     monkeypatch.setattr("tare.measure.environment.limits.available_bytes", lambda: 0)
     dataset, settings = open_dataset(list(range(400_000))), Settings(time_s=60)
     with open_session(dataset, settings, start_record(dataset, settings, ""), Wiring()) as made:

@@ -399,11 +399,8 @@ class Seat:
                 self.worker.kill()  # it cannot be told whose files they are: earlier samples stand
                 self.alive = False
                 return None
-            if (
-                error.type == "timeout"
-                and self._has_round(operation)
-                and self.session.elapsed_s > self.session.end_s
-            ):
+            over = self.session.elapsed_s > self.session.end_s
+            if over and error.type == "timeout" and self._has_round(operation):
                 self.alive = False  # earlier samples stand
                 return None
             self.lose(error)
@@ -588,7 +585,7 @@ class Seat:
         return min(slowest_s + _SPARE_S + warming_s, left_s if self._has_round(operation) else math.inf)
 
     def _has_round(self, operation: str) -> bool:
-        """Returns whether a round has given a figure, so that no call need outlast the run; a trial is round 0."""
+        """Whether a round has given a figure, so that no call need outlast the run; a trial is round 0."""
         return any(self.samples.get(operation, {}).get("round", ()))
 
     def _ask(self, op: str, *, deadline_s: float | None = None, **fields: Any) -> dict[str, Any]:

@@ -208,7 +208,9 @@ class Measurement:
             self._keep(saved=True)
 
     def finish(self) -> None:
-        """Ends every worker."""
+        """Ends every worker; at once where the time is over, as giving back what they hold takes long."""
+        if self.session.elapsed_s > self.session.end_s:
+            self.session.kill_workers()
         self._release([*self.seats, *self._controls, *self.scouts])
 
     def small_part(self) -> Part:

@@ -87,10 +87,11 @@ class Uses:
             messages: Whether it decides the use ``message`` alone, or all others; None for all.
         """
         entry = self._codecs[str(seat.codec)]
+        copied = bool((entry.get("flags") or {}).get("copies"))
         return [
             math.inf
             if barred(entry, wanted) or messages not in (None, use.name == "message")
-            else _cost(seat, use, self._file_rate, time_ns)
+            else _cost(seat, use, self._file_rate, time_ns, copied=copied)
             for use, wanted in zip(self._uses, self._wanted, strict=True)
         ]
 
@@ -152,7 +153,7 @@ def _nearest(row: Sequence[float], least: Sequence[float]) -> float:
     return min(ratios, default=math.inf)
 
 
-def _cost(seat: Seat, use: Profile, file_rate: float, time_ns: Time) -> float:
+def _cost(seat: Seat, use: Profile, file_rate: float, time_ns: Time, *, copied: bool) -> float:
     write_ns, read_ns = (time_ns(seat, operation) for operation in seat.operations[:2])
     if write_ns is None or read_ns is None or seat.case.get("bytes") is None:
         return math.inf
@@ -160,7 +161,9 @@ def _cost(seat: Seat, use: Profile, file_rate: float, time_ns: Time) -> float:
     rate = use.bytes_per_s
     if math.isinf(rate) and seat.medium == "memory":
         rate = file_rate
-    whole = use.writes * write_ns / 1e9 + use.reads * (size / rate + read_ns / 1e9)
+    passage_s, read_s = size / rate, read_ns / 1e9
+    taken_s = max(passage_s, read_s) if copied else passage_s + read_s
+    whole = use.writes * write_ns / 1e9 + use.reads * taken_s
     parts = 0.0
     if use.subset_reads:
         part_ns = time_ns(seat, "subset")

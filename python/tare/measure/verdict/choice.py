@@ -168,6 +168,8 @@ def choose(
         if case is not None and case.get("status") == "pending" and not barred(entry, wanted):
             choice.unreached.append(codec)
         choice.flags[codec] = entry.get("flags") or {}
+        if one is not None:
+            one.copied = bool(choice.flags[codec].get("copies"))
         failed, why = _unfit(case, one, allow_loss)
         known = [condition for condition in wanted if condition.by_flags]
         if failed == ("loss",) and barred(entry, wanted):

@@ -151,12 +151,12 @@ def _undisturbed(figure: Figure | None, timed: float) -> float:
 
 
 def _cold_rivals(best: Costed, choice: Choice, costs: Costs) -> list[str]:
-    """Returns the others that were called only once and may be as good as the best when they are called again."""
+    """Returns the codecs that were called only once and may be as good as the best when they are called again; the best itself too."""
     reach = WORTH * costs[best.codec][0]
     return [
         one.codec
         for one in choice.several
-        if one.cold and one is not best and float(quantiles(costs[one.codec][1])[0]) < reach
+        if one.cold and (one is best or float(quantiles(costs[one.codec][1])[0]) < reach)
     ]
 
 

@@ -5,6 +5,8 @@ r reads, and s the seconds one is willing to spend to save a byte:
 
     C = w E + r (B / v + rtt + D) + s B
 
+Of a format that is read by copying its bytes alone, the greater of B / v and D stands for their sum.
+
 Every figure is an array of draws beside its point, so whatever is computed from
 costs (a crossing, a share of wins) has an interval.
 """
@@ -166,6 +168,7 @@ class Costed:
         subset_draws: Draws of the same.
         cold: Whether writing or reading was timed by its first call alone.
         size_share: The share of the data whose bytes were counted; below 1, those of all of it are estimated.
+        copied: Whether reading copies the bytes and does no more, which their passage does already.
     """
 
     codec: str
@@ -179,6 +182,7 @@ class Costed:
     subset_draws: Array = field(default_factory=lambda: np.zeros(1))
     cold: bool = False
     size_share: float = 1.0
+    copied: bool = False
 
     def divided(self, number: int) -> Costed:
         """The mean of so many messages, where its own figures are of all of them."""
@@ -218,6 +222,8 @@ class Costed:
                 np.asarray(slope),
             )
         passage = self.bytes / profile.bytes_per_s
+        if self.copied:
+            return fixed, max(read, passage), fixed_draws, np.maximum(read_draws, passage)
         return fixed, read + passage, fixed_draws, read_draws + passage
 
 
@@ -239,7 +245,10 @@ def timed_share(one: Costed, profile: Profile) -> float:
     >>> timed_share(one, Profile("p", "", "file", bytes_per_s=50e6))
     0.5
     """
-    timed = profile.writes * one.write_s + profile.reads * one.read_s
+    read_s = one.read_s
+    if one.copied and one.bytes / profile.bytes_per_s > read_s:
+        read_s = 0.0  # its passage counts in its place
+    timed = profile.writes * one.write_s + profile.reads * read_s
     timed += profile.subset_reads * (one.subset_s or 0.0)
     whole = cost(one, profile)[0]
     return timed / whole if whole > 0 else 1.0

@@ -1,0 +1,44 @@
+"""Reads a whole file by a codec: its bytes in memory first, or where the library's values stay."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tare.codec.refusals import mapped
+from tare.errors import Malformed
+
+if TYPE_CHECKING:
+    from tare.codec.codec import Codec
+
+__all__ = ["copies", "decode_file"]
+
+
+def copies(codec: Codec) -> bool:
+    """Returns whether decoding copies the bytes and does no more, which reading a file does already.
+
+    >>> from tare.codec import Codec
+    >>> copies(Codec.parse("arrow:pyarrow")), copies(Codec.parse("arrow:pyarrow,compression=lz4"))
+    (True, False)
+    """
+    given = codec.library.copies.items()
+    return bool(given) and codec.compressor is None and all(codec.options.get(k) == v for k, v in given)
+
+
+def decode_file(codec: Codec, file: BinaryIO, path: str | None, *, trust: bool) -> Any:
+    """Decodes what is in a file, copied once if the codec does nothing but copy.
+
+    Args:
+        codec: The codec.
+        file: The file, open at its begin.
+        path: Where the very bytes of it are; None if they are nowhere, or compressed.
+        trust: As of `Codec.decode`.
+
+    Raises:
+        DecodeError, NotTrusted: As of `Codec.decode`.
+    """
+    read = codec.library.read_file
+    if not (trust and read is not None and path and os.path.getsize(path) and copies(codec)):
+        return codec.decode(file.read(), trust=trust)
+    with mapped(codec, Malformed):
+        return read(path)
