@@ -62,6 +62,8 @@ _PIPE_CLOSED = 141  # as a shell reports SIGPIPE: what the others found must not
 _LESS_MEMORY = (
     "End other programs, take a part of the data (e.g. --columns A,B), or use a machine with more memory."
 )
+# What Arrow and Python say where a thread's stack finds no memory, or the user may have no more threads.
+_NO_THREAD = ("Failed to launch worker thread", "can't start new thread")
 # What to do where an object store refuses access: the variables that it is reached by.
 _ACCESS = (
     "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key that may read it (with AWS_SESSION_TOKEN if it is a "
@@ -130,14 +132,22 @@ class _Lazy(click.Group):
         try:
             return super().invoke(ctx)
         except MemoryError as error:
-            said = " ".join(str(error).split())[:160].rstrip(".")
-            raise _Failed(f"not enough memory{f' ({said})' * bool(said)}. {_LESS_MEMORY}") from None
+            raise _out_of_memory(error) from None
         except (TareError, OSError) as error:
             if isinstance(error, BrokenPipeError) and _reader_has_gone():
                 # Caught before click, which would exit with 1.
                 shows = ctx.meta.get(SHOWS, ctx.invoked_subcommand in _SHOWING)
                 raise click.exceptions.Exit(0 if shows else _PIPE_CLOSED) from error
             raise (_Misused if isinstance(error, _USAGE) else _Failed)(_message(error)) from error
+        except Exception as error:
+            if any(words in str(error) for words in _NO_THREAD):
+                raise _out_of_memory(error) from None
+            raise
+
+
+def _out_of_memory(error: Exception) -> _Failed:
+    said = " ".join(str(error).split())[:160].rstrip(".")
+    return _Failed(f"not enough memory{f' ({said})' * bool(said)}. {_LESS_MEMORY}")
 
 
 def _near(word: str) -> str:

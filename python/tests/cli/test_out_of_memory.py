@@ -31,7 +31,7 @@ def held_to(limit, *words, cwd, stdin=None):
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
-@pytest.mark.parametrize("error", [MemoryError(), MemoryError("malloc of size 42\nfailed."), pa.ArrowMemoryError("malloc of size 42\nfailed.")], ids=["plain", "why", "arrow"])  # fmt: skip
+@pytest.mark.parametrize("error", [MemoryError(), MemoryError("malloc of size 42\nfailed."), pa.ArrowMemoryError("malloc of size 42\nfailed."), RuntimeError("can't start new thread"), pa.ArrowException("Failed to launch worker thread")], ids=["plain", "why", "arrow", "thread", "arrow's thread"])  # fmt: skip
 def test_one_sentence_and_exit_code_1(tmp_path, monkeypatch, words, error):
     (tmp_path / "x.csv").write_bytes(b"a,b\n1,x\n2,y\n")
 
@@ -42,7 +42,8 @@ def test_one_sentence_and_exit_code_1(tmp_path, monkeypatch, words, error):
     monkeypatch.setattr("tare.compressed_files.compress_file", fail, raising=False)
     monkeypatch.setattr("tare.compress.open", fail)
     done = invoke(*words, cwd=tmp_path)
-    why = " (malloc of size 42 failed)" if str(error) else ""
+    said = " ".join(str(error).split()).rstrip(".")
+    why = f" ({said})" if said else ""
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(f"tare: not enough memory{why}. End other programs")
     assert "Traceback" not in done.stderr
