@@ -41,7 +41,7 @@ def derive(record: Mapping[str, Any]) -> dict[str, Any]:
     """Compute ``record["derived"]`` from the raw samples.
 
     Args:
-        record: A record, version 1, finished or not; nothing in it is changed.
+        record: A record, version 1 or 2, finished or not; nothing in it is changed.
 
     Returns:
         ``version, base, headline_profile, headline, cases, growth, pareto, crossings,
