@@ -6,10 +6,10 @@ __all__ = ["help_on_uses"]
 
 _NOTES = (
     "",
-    "20 s/GB        each GB that is stored counts as 20 seconds",
+    "20 s/GB        each stored GB counts as 20 seconds",
     "no code        reading a file cannot run code from it",
     "spec           the format has a written specification",
-    "2 languages    as many have readers that are independent of each other",
+    "2 languages    independent readers exist in 2 languages",
     "",
     "Default: message for documents and lines below 64 KiB, keep for all else.",
     "--link, --must and --allow-loss change what counts. What each use is for:",
