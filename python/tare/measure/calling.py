@@ -9,6 +9,7 @@ is as in any package. (Beside an ``import tare.measure`` in the same file, pyrig
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,8 @@ class Measure(ModuleType):
             format: Format of a file, where neither bytes nor name tell it.
             encoding: Encoding of a text that is not UTF-8.
             out: Where the record is saved; nowhere if None.
-            on_progress: Called with an Event between samples.
+            on_progress: Called with an Event between samples. By default a notebook shows one line that is updated in
+                place, and nothing is shown elsewhere.
             **options: The command's other words (``all``, ``base``, ``deep``, ``directory``, ``exchange``, ``grow``, ``link``,
                 ``quick``, ``remote``, ``seed``, ``share``, ``stop``, ``where``, ``workers``), other fields of
                 ``Settings``, and ``allow_pickle``, ``plan``, ``resume`` of `measure.run`.
@@ -117,6 +119,7 @@ class Measure(ModuleType):
             >>> result.recommend().profile
             'message'
         """
+        from tare.measure.progress import in_notebook
         from tare.measure.run import run
 
         given = arguments_of(
@@ -137,7 +140,10 @@ class Measure(ModuleType):
                 data, format=format, encoding=encoding, max_bytes=bound.max_bytes, enough_bytes=bound.enough_bytes,
                 allow_pickle=bool(options.get("allow_pickle")),
             )  # fmt: skip
-        return run(data, on_progress=on_progress, **given)
+        shown: AbstractContextManager[Callable[[Event], None] | None]
+        shown = in_notebook() if on_progress is None else nullcontext(on_progress)
+        with shown as tell:
+            return run(data, on_progress=tell, **given)
 
 
 def arguments_of(named: dict[str, Any]) -> dict[str, Any]:

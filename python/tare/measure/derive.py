@@ -41,7 +41,7 @@ def derive(record: Mapping[str, Any]) -> dict[str, Any]:
     """Compute ``record["derived"]`` from the raw samples.
 
     Args:
-        record: A record, version 1, finished or not; nothing in it is changed.
+        record: A record, version 1 or 2, finished or not; nothing in it is changed.
 
     Returns:
         ``version, base, headline_profile, headline, cases, growth, pareto, crossings,
@@ -270,7 +270,7 @@ def _flags(
     if any(figure.contended for figure in timed):
         flags.append("contended: the wall clock ran 10 % past CPU and blocked time")
     if any(figure.cold for figure in timed):
-        flags.append("timed by its first call: what a later one takes is expected from those of others")
+        flags.append("timed by its first call: a later one is estimated from those of others")
     if any(figure.marked for figure in timed) and case.get("stage", "weigh") == "weigh":
         flags.append("blocked time is the least seen: fewer than 3 samples were free of preemption")
     return flags

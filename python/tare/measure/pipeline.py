@@ -123,7 +123,7 @@ def measure_local(
         write_whole(session, races[0].seats, _named(session), until_s)
         races[0].rounds(until_s)  # in what writing did not take
     if session.elapsed_s < session.end_s - END_S:
-        session.verdict("rounds", "measured")
+        session.verdict("rounds", "rounds done")
 
 
 def _named(session: Session) -> list[str]:
@@ -153,7 +153,7 @@ def measure_streams(
             weigh_streams(session, contenders, base, part, until_s=min(until_s, _UNLIMITED_S), launches=3)
     if race.medium not in (session.settings.media or ()):
         show_on(session, media, [*race.seats, *race.scouts])
-    session.verdict("rounds", "measured")
+    session.verdict("rounds", "rounds done")
 
 
 def measure_rest(session: Session, races: Sequence[Measurement], part: Part) -> None:

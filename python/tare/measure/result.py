@@ -132,7 +132,7 @@ class Result:
     """One saved run.
 
     Args:
-        record: A record, version 1; ``derived`` is computed if it is missing.
+        record: A record, version 1 or 2; ``derived`` is computed if it is missing.
 
     >>> Result({"cases": []}).cases
     []

@@ -1,9 +1,9 @@
 """A whole measurement: open the data, go through the stages, derive, save.
 
 ```
-open -> screen -> probe -> weigh -> memory -> growth -> probe -> derive
+open -> pass -> first answer -> variants and others -> rounds -> probes (memory, growth) -> derive
 ```
-It prints nothing; a display is told by events, and a plan is run by ``plan_run``.
+It prints nothing; a display is told by events, and the stages of a plan are in ``plan_pipeline``.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def check_settings(settings: Settings) -> None:
     if settings.kind is not None and (refusal := FACTORS["kind"].refuses(settings.kind)):
         raise UsageError(f"{refusal}, not {settings.kind!r}")
     if settings.profile is not None and settings.profile not in PROFILES:
-        raise UsageError(f"profile is one of {', '.join(PROFILES)}, not {settings.profile!r}")
+        raise UsageError(f"invalid use {settings.profile!r:.80}: expected one of {', '.join(PROFILES)}")
     if settings.limit_s != 0 and not LEAST_S <= settings.limit_s < float("inf"):
         raise UsageError(
             f"time_s is 0 (no limit) or at least {LEAST_S:g} seconds, in which processes start and load, "

@@ -87,7 +87,7 @@ def parts_of(found: Digest) -> list[str]:
         parts.append(f"{files}{verdict_text.amount(size)}{f' as {format}' if format else ''}")
     elif number(data.get("bytes_memory")):
         parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
-    parts += [_measured(found), f"for {text.visible(found.profile, 20)}{_over(found)}"]
+    parts += [*_measured(found).split("; "), f"use: {text.visible(found.profile, 20)}{_over(found)}"]
     return [part for part in parts if part]
 
 
@@ -124,7 +124,10 @@ def _headline(found: Digest, width: int) -> list[Line]:
     line: Line = [(name, "bold")]
     lines = [line]
     used = text.width_of(name)
-    for part in parts_of(found):
+    parts = parts_of(found)
+    if _is_default_use(found):
+        parts[-1] += " (change with --for)"
+    for part in parts:
         if used + 3 + text.width_of(part) > width:
             lines.append([("  ", "")])
             used = 2
@@ -133,6 +136,13 @@ def _headline(found: Digest, width: int) -> list[Line]:
     if found.record.get("interrupted"):
         lines += wrap("Interrupted: what was finished is shown.", width, "", "yellow")
     return lines
+
+
+def _is_default_use(found: Digest) -> bool:
+    """Whether the command was given no use, so that whoever typed it may not know that there are others."""
+    named = mapping(found.record.get("settings")).get("profile")
+    chosen = named is not None or found.profile != found.derived.get("headline_profile")
+    return bool(found.record.get("command")) and not chosen
 
 
 def _columns(found: Digest) -> float:
@@ -158,7 +168,7 @@ def _measured(found: Digest) -> str:
         if blocks
         else text.percent(found.partial)
     )
-    whole = "" if number(found.verdict.get("messages")) else "; figures are of the whole"
+    whole = "" if number(found.verdict.get("messages")) else "; figures are estimates for the whole"
     return f"measured on {of} of the data{whole}"
 
 
@@ -279,7 +289,13 @@ def _about(found: Digest, width: int, kept: str) -> list[Line]:
     """What is gained by the recommended codec, and how sure it is."""
     lines = wrap(about(found, kept), width, "      ")
     doubt = text.one_line(found.verdict.get("doubt") or "", 900).replace("`", "")
-    return lines + wrap(isolated(doubt), width, "      ", "yellow")
+    lines += wrap(isolated(doubt), width, "      ", "yellow")
+    # What others cost more or less is said in the doubt, or beside the command for other tools.
+    weights = mapping(found.verdict.get("weights"))
+    if weights and (" in all" in doubt or for_others(found)[0]):
+        said = f"Cost: {verdict_text.counts(weights)} (tare measure --help uses)"
+        lines += wrap(said, width, "      ", "dim")
+    return lines
 
 
 def _also(found: Digest) -> list[str]:
@@ -362,14 +378,14 @@ def _bars(found: Digest, width: int, *, every: bool) -> list[Line]:
 
 
 def _written_anew(found: Digest, codecs: list[str], names: Mapping[str, str], width: int) -> list[Line]:
-    """That the user's format is drawn as it is written now, where the file at hand has another size."""
+    """Says that the bars of the user's format are of a file written anew, where the file at hand has another size."""
     have = mapping(found.verdict.get("source"))
     codec, size = str(have.get("codec") or ""), number(have.get("bytes"))
     its = mapping(mapping(found.verdict.get("figures")).get(codec))
     anew = number(its.get("bytes"))
     if codec not in codecs or not size or not anew or abs(anew / size - 1) < _SAME_SIZE:
         return []
-    said = f"{names[codec]} is drawn as it is written anew, {verdict_text.sized(its)}; your file has {verdict_text.amount(size)}"
+    said = f"The {names[codec]} bars show the file as rewritten here, {verdict_text.sized(its)}; yours is {verdict_text.amount(size)}."
     return wrap(said, width, "  ", "dim")
 
 

@@ -15,18 +15,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tare.codec.titles import titles_of
+from tare.measure.verdict.uses import USES
 
 __all__ = ["PROFILES", "TIMED", "Digest", "Grid", "Row", "Times", "digest", "items", "mapping", "number"]
 
 # Name -> what the profile is for, and its weights as `tare.measure.verdict.cost_model.Profile.weights` has them: what a
 # record says of its own verdicts comes first, these stand for records that do not.
 PROFILES: dict[str, dict[str, Any]] = {
-    "keep": {"about": "files you keep and come back to", "r": 5.0, "s": 20e-9},
-    "cache": {"about": "written once, read often, here", "r": 10.0, "s": 1e-9},
-    "archive": {"about": "kept for years, readable by others, small", "v": 200e6, "s": 20e-9},
-    "message": {"about": "sent once, received once, over a link", "v": 125e6, "rtt": 0.3e-3},
-    "exchange": {"about": "handed to other people and languages", "r": 3.0, "v": 12.5e6},
-    "random": {"about": "read in small parts, a thousand times", "n": 1000.0},
+    "keep": {"about": USES["keep"], "r": 5.0, "s": 20e-9},
+    "cache": {"about": USES["cache"], "r": 10.0, "s": 1e-9},
+    "archive": {"about": USES["archive"], "v": 200e6, "s": 20e-9},
+    "message": {"about": USES["message"], "v": 125e6, "rtt": 0.3e-3},
+    "exchange": {"about": USES["exchange"], "r": 3.0, "v": 12.5e6},
+    "random": {"about": USES["random"], "n": 1000.0},
 }
 _ONCE: dict[str, Any] = {"w": 1.0, "r": 1.0, "n": 0.0, "v": None, "rtt": 0.0, "s": 0.0}
 TIMED = frozenset({"ok", "lossy"})

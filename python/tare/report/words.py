@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from statistics import median
 from typing import Any
 
 from tare.codec.titles import title_of
@@ -19,8 +20,10 @@ __all__ = [
     "VERDICTS",
     "collector_line",
     "dataset_line",
+    "empty_call_line",
     "flag_lines",
     "flips",
+    "freeing_line",
     "full_mark",
     "headline",
     "idle_line",
@@ -57,6 +60,8 @@ STATUS = {
 # Heading of one write and one read together as a multiple of the base's. A verdict's "cost" is another
 # thing: it weighs writes, reads and the link as the use does.
 RATIO, ALIKE, GROWTH = "times base", "alike", "growth"
+# From this share of a call on, freeing its result is said apart.
+_FREEING, _OF_FREEING = 0.1, ("drop_ns", "batch", "wall_ns")
 # A range beyond this is not a prediction.
 RANGE = 3.0
 # Verdict -> what it means, for legends.
@@ -422,7 +427,7 @@ def noise_line(found: Digest) -> str:
         launches = number(noise.get("launches")) or 0
         parts.append(f"{launches:.0f} process{'' if launches == 1 else 'es'} each{rounds}")
     clock = _clock(found)
-    parts.append(f"{_unquiet(noise)}{f'ranked on {clock}' if clock else 'nothing was ranked'}")
+    parts.append(_ranked(_unquiet(noise), clock))
     return " \xb7 ".join(parts)
 
 
@@ -436,13 +441,65 @@ def collector_line(found: Digest) -> str:
     return f"Python's garbage collector was off while calls were timed{but}"
 
 
+def empty_call_line(found: Digest) -> str:
+    """Says what a call that does nothing takes, which is part of every time; empty where it is not known."""
+    floor_ns = number(found.noise.get("timer_floor_ns"))
+    if not floor_ns or found.imported or not _drops_each(found):
+        return ""
+    return f"an empty call takes {text.duration(floor_ns)}, which is part of every time"
+
+
+def freeing_line(found: Digest) -> str:
+    """Names the codecs that spend more than a tenth of a call in freeing its result; empty where none does, or it is not known."""
+    if not _drops_each(found):
+        return ""
+    shares: dict[str, float] = {}
+    for grid in found.grids:
+        for row in (row for row in grid.rows if row.timed):
+            for op in grid.ops:
+                share = _freeing(row, op)
+                name = f"{text.visible(row.codec, 60)} {op} {text.percent(share)}"
+                if share > _FREEING:
+                    shares[name] = max(share, shares.get(name, 0.0))
+    names = sorted(shares, key=lambda name: -shares[name])
+    return f"freeing the result is part of the time: {listed(names, width=300)}" if names else ""
+
+
+def _drops_each(found: Digest) -> bool:
+    """Whether each result was freed before the next call, so that freeing is part of its time."""
+    return (number(found.record.get("method")) or 1) > 1
+
+
+def _freeing(row: Row, op: str) -> float:
+    """The share of a call that freeing its result takes: the median over its samples."""
+    shares = []
+    for launch in row.case.get("launches") or []:
+        column = mapping(mapping(mapping(launch).get("samples")).get(op))
+        cells = zip(*(map(number, items(column.get(name))) for name in _OF_FREEING), strict=False)
+        shares += [drop * batch / wall for drop, batch, wall in cells if drop and batch and wall]
+    return median(shares) if shares else 0.0
+
+
+def _ranked(busy: str, clock: str) -> str:
+    """Says which clock ranks, and on a busy machine why it is no other.
+
+    >>> _ranked("the machine was busy", "CPU time"), _ranked("", "wall time")
+    ('the machine was busy, so this ranks by CPU time', 'ranked by wall time')
+    """
+    if not clock:
+        return f"{busy}; nothing was ranked" if busy else "nothing was ranked"
+    if busy and clock.startswith("CPU"):
+        return f"{busy}, so this ranks by {clock}"
+    return f"{busy}; ranked by {clock}" if busy else f"ranked by {clock}"
+
+
 def _unquiet(noise: Mapping[str, Any]) -> str:
     """That the machine was not quiet, and what says so: contention is but one of several.
 
     >>> _unquiet({"quiet": False, "floor": 0.28, "contended_share": 0.0, "psi_some": 0.01})
-    'never quiet (noise floor above 5 %): '
+    'the machine was busy (noise floor above 5 %)'
     >>> _unquiet({"quiet": False, "psi_some": 0.4, "stalled_share": 0.29})
-    'not quiet throughout (processes waited for a CPU above 5 % of the time in 29 % of the processes): '
+    'the machine was busy at times (processes waited for a CPU above 5 % of the time in 29 % of the processes)'
     """
     from tare.measure.derive import QUIET_FLOOR, QUIET_PSI, STALLED
 
@@ -458,14 +515,14 @@ def _unquiet(noise: Mapping[str, Any]) -> str:
     if (number(noise.get("contended_share")) or 0.0) >= QUIET_PSI:
         reasons.append("other processes had the CPU")
     waited = "processes waited for a CPU"
-    head = "never quiet"
+    head = "the machine was busy"
     if share is not None and share >= QUIET_PSI:
-        head = head if reasons else "not quiet throughout"
+        head = head if reasons else f"{head} at times"
         above = f"above {text.percent(STALLED)} of the time"
         reasons.append(f"{waited} {above} in {text.percent(share)} of the processes")
     elif stalled is not None and stalled >= QUIET_PSI:
         reasons.append(f"{waited} {text.percent(stalled)} of the time")
-    return f"{head} ({', '.join(reasons)}): " if reasons else f"{head}: "
+    return f"{head} ({', '.join(reasons)})" if reasons else head
 
 
 def _floor(floor: float | None) -> str:
@@ -492,9 +549,9 @@ def _clock(found: Digest) -> str:
     clocks = next((by_stage[stage] for stage in STAGES if stage in by_stage), set())
     walls = [name for clock, name in _WALLS.items() if clock in clocks]
     if not clocks or clocks == {"cpu"}:
-        return "CPU + blocked" if clocks else ""
+        return "CPU time" if clocks else ""
     if "cpu" in clocks:
-        return f"CPU + blocked, {' and '.join(walls)} on wall time"
+        return f"CPU time, {' and '.join(walls)} by wall time"
     return "wall time of both ends" if clocks == {"span"} else "wall time"
 
 

@@ -13,7 +13,7 @@ from support.commands import invoke
 from tare.cli import COMMANDS, GROUPS, _message, tare
 from tare.cli.grouping import GroupedCommand
 from tare.measure.verdict.cost_model import PROFILES
-from tare.measure.verdict.text import weights
+from tare.measure.verdict.text import counts
 
 
 def sections(text: str) -> dict[str, list[str]]:
@@ -63,14 +63,15 @@ def test_what_has_no_group_is_shown_all_the_same() -> None:
 
 
 def test_uses_are_a_topic_of_help(tmp_path: Path) -> None:
-    """Each use with what it counts and asks for; a topic that does not exist is an error, a file is none."""
+    """Each use is a line with what it counts and asks for; a topic that does not exist is an error, a file is none."""
     shown = invoke("measure", "--help", "uses", cwd=tmp_path).stdout
     assert all(len(line) <= 80 for line in shown.splitlines())
     for name, use in PROFILES.items():
-        part = shown[shown.index(f"\n  {name} ") :].split("\n  " + " " * 10)
-        said = " ".join(" ".join(part[1:]).split())
-        assert said.startswith(f"{weights(use)} "), (name, said)
-        assert ("any codec" in said[: len(weights(use)) + 12]) is not bool(use.conditions)
+        line = next(line for line in shown.splitlines() if line.startswith(f"  {name} "))
+        said, _, asked = line[12:].partition("; ")
+        assert said == counts(use.weights()), name
+        assert len(asked.split(", ")) == max(1, len(use.conditions)), name
+        assert bool(asked) is bool(use.conditions), name
     wrong = invoke("measure", "--help", "usse", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "no help topic 'usse': expected uses" in wrong.stderr

@@ -131,12 +131,12 @@ def test_a_base_that_nobody_asked_for_does_not_win():
     ]
 
 
-def test_the_footer_says_what_streams_are_ranked_on():
-    """Two processes at once are ranked on the wall clock, and their contention is that of the CPU."""
+def test_the_footer_says_what_streams_are_ranked_by():
+    """Two processes at once are ranked by the wall clock, and their contention is that of the CPU."""
     for media, said in (
-        (("tcp",), "ranked on wall time of both ends"),
-        (("memory",), "ranked on CPU + blocked."),
-        (("memory", "tcp"), "ranked on CPU + blocked, streams on wall time."),
+        (("tcp",), "ranked by wall time of both ends"),
+        (("memory",), "ranked by CPU time."),
+        (("memory", "tcp"), "ranked by CPU time, streams by wall time."),
     ):
         record = derived(
             synthetic_record("document", planted=(BASE, *OTHERS), media=media, growth=False, derived=False)
@@ -151,7 +151,7 @@ def test_the_footer_says_what_streams_are_ranked_on():
     said = markdown.render(derived(record))
     assert "other processes had the CPU 99 % of the time" in said
     assert (
-        "never quiet (other processes had the CPU, processes waited for a CPU 99 % of the time): ranked on"
+        "the machine was busy (other processes had the CPU, processes waited for a CPU 99 % of the time)"
         in said
     )
 
@@ -182,7 +182,7 @@ def test_the_noise_of_a_growing_run_is_that_of_its_sizes():
     said = markdown.render(busy)
     assert "1 process each, 3 rounds" in said
     assert (
-        "not quiet throughout (processes waited for a CPU above 5 % of the time in 25 % of the processes)"
+        "the machine was busy at times (processes waited for a CPU above 5 % of the time in 25 % of the processes)"
         in said
     )
     calm = grown(("memory", "tcp"), (0.0, 0.01))["derived"]["noise"]
@@ -199,13 +199,13 @@ def a_weighed_one():
     ("media", "said"),
     [
         (("tcp",), "wall time of both ends"),
-        (("memory",), "CPU + blocked"),
-        (("memory", "tcp"), "CPU + blocked, streams on wall time"),
+        (("memory",), "CPU time"),
+        (("memory", "tcp"), "CPU time, streams by wall time"),
     ],
 )
 def test_the_clock_of_a_growing_run_is_the_one_that_ranks_it(media, said):
     """Spans are wall time whatever the stage."""
-    assert f"ranked on {said}." in markdown.render(grown(media, (0.0,)))
+    assert f"ranked by {said}." in markdown.render(grown(media, (0.0,)))
 
 
 def test_contention_of_a_growing_run_is_that_of_its_clock():
@@ -244,7 +244,7 @@ def test_times_of_all_threads_are_told_as_wall_time():
     record = a_run("memory", 5, 9)
     for case in record["cases"]:
         case["labels"]["threads"] = "all"
-    assert "ranked on wall time." in markdown.render(derived(record))
+    assert "ranked by wall time." in markdown.render(derived(record))
 
 
 def test_predictions_of_the_whole_show_their_range():

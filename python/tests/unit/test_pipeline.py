@@ -446,7 +446,7 @@ def test_many_lines_are_messages_on_a_part(tmp_path, monkeypatch):
     assert said == pytest.approx(true, rel=0.05), "the figure is the mean of all lines"
     shown = " ".join(terminal.render(result.record).split())
     assert "Figures are of one message, the mean of 400." in shown
-    assert "of the lines, in blocks for message" in shown
+    assert "of the lines, in blocks use: message" in shown
     assert "Python: tare.encode(" in shown
     assert "Do it:" not in shown, "a file of them all would be one value"
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import copy
 import io
 import re
+import sys
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 from support.synthetic_records import synthetic_record
 
+import tare
 from tare.cli import progress
 from tare.codec.titles import title_of
+from tare.measure.progress import in_notebook
 from tare.measure.session import Event
 from tare.report import terminal
 from tare.report.text import width_of
@@ -31,6 +35,12 @@ def test_state_and_best_are_a_line_each(record):
     """Names instead of ids, words instead of stages, and figures of the whole data."""
     state = progress.state(event(text="parquet:polars write"))
     assert state == "[4.2 of 30 s] measuring 3 of 12: Parquet (zstd, polars) write"
+    for stage, done, total, text, said in (
+        ("pass", 4, 11, "parquet:polars", "trying 4 of 11: Parquet (zstd, polars)"),
+        ("rounds", 7, 0, "round 7, 5 codecs", "measuring: round 7, 5 codecs"),
+    ):
+        told = event(stage=stage, done=done, total=total, text=text)
+        assert progress.state(told) == f"[4.2 of 30 s] {said}"
     best = progress.best(event(record))
     assert best.startswith("best so far: Arrow / Feather, uncompressed   ~88.3 MB   write ")
     size = best.split("   ")[1]
@@ -98,3 +108,49 @@ def test_microseconds_are_written_as_in_the_report(record, monkeypatch):
     for encoding, shown in (("utf-8", "write 12 \xb5s"), ("ascii", "write 12 us")):
         monkeypatch.setattr("sys.stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
         assert shown in progress.best(told)
+
+
+@pytest.fixture
+def cell(monkeypatch):
+    """The output of a notebook's cell: each line with whether it was updated in place; ``shell`` is what runs the cell."""
+    output = SimpleNamespace(lines=[], shell=SimpleNamespace(kernel=object()))
+
+    def draw(shown, *, raw, place):
+        assert raw
+        output.lines.append((place, shown["text/plain"]))
+
+    def display(shown, *, raw, display_id):
+        assert display_id
+        draw(shown, raw=raw, place="new")
+        return SimpleNamespace(update=lambda later, raw: draw(later, raw=raw, place="same"))
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: output.shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    return output
+
+
+def test_a_notebook_shows_one_line_that_is_updated(cell, record):
+    """The best so far stays beside what is being done; the last line says how long it took."""
+    with in_notebook() as tell:
+        tell(event(stage="open", text="orders.csv"))
+        tell(event(record))
+        tell(event(stage="rounds", total=0, text="round 1, 5 codecs", elapsed_s=9.5))  # too soon to be drawn
+    assert [place for place, _ in cell.lines] == ["new", "same", "same"]
+    assert "reading the data" in cell.lines[0][1]
+    assert "best so far: Arrow / Feather, uncompressed" in cell.lines[1][1]
+    assert cell.lines[2][1] == "[9.5 s] done"
+
+
+def test_progress_is_silent_where_no_notebook_shows_it(cell, capsys):
+    """In a terminal, also IPython's, and where the caller follows the run."""
+    words = {"time": 0, "quick": True, "codecs": "json:stdlib"}
+    events = []
+    tare.measure([1], **words, on_progress=events.append)
+    assert events
+    cell.shell = SimpleNamespace(kernel=None)
+    tare.measure([1], **words)
+    assert (cell.lines, *capsys.readouterr()) == ([], "", "")
+    cell.shell = SimpleNamespace(kernel=object())
+    tare.measure([1], **words)
+    assert cell.lines[0][0] == "new"
+    assert cell.lines[-1][1].endswith("s] done")

@@ -324,8 +324,8 @@ def test_spans_are_used_where_both_ends_work_at_once():
 @pytest.mark.parametrize(
     ("kwargs", "text"),
     [
-        ({"profile": "cash"}, "cache, archive"),
-        ({"must": ("fast",)}, "keep-types, untrusted"),
+        ({"profile": "cash"}, "^invalid use 'cash': expected one of keep, cache, archive"),
+        ({"must": ("fast",)}, "^invalid must 'fast': expected one of keep-types, untrusted"),
         ({"must": ("readable:",)}, "readable:LANGUAGE"),
         ({"must": ("readable:cobol",)}, "no format names that language; there are c, c"),
         ({"link": "quick"}, "1Gbit,0.3ms"),
@@ -395,7 +395,7 @@ def test_columns_of_another_type_are_named_with_what_they_become():
         {"path": "lst", "verdict": "type", "side": "", "in": "list<l: int8>", "out": "large_list<l: int8>"},
     ]
     case = {"verify": {"verdict": "type", "columns": 7, "changes": changes}}
-    cat = "cat as text of another index (categories in another order)"
+    cat = "cat with another dictionary index type (categories in another order)"
     assert wording.came_back(case) == f"keeps every value, {cat}, lst as large_list"
     changes += [
         {"path": f"t{n}", "verdict": "type", "side": "", "in": "int32", "out": "double"} for n in range(3)
@@ -436,7 +436,7 @@ def test_a_format_that_tare_alone_reads_says_so():
     verdict = recommend(record, profile="keep")
     assert verdict["codec"] == "blit:tare"
     assert re.match(
-        r"only Tare reads blit; of what others read, JSON \(orjson\) costs least, \d+ % more in all",
+        r"only Tare reads blit; the cheapest that other tools read is JSON \(orjson\), \d+ % dearer",
         verdict["only_ours"],
     )
     assert verdict["only_ours"] in verdict["sentence"]

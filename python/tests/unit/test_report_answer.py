@@ -390,6 +390,9 @@ def test_what_is_not_sure_is_said_in_words(records):
     assert re.search(
         r"Close: (ORC|Parquet) \(zstd\) costs [\d.]+ % more in all", " ".join(terminal.render(record).split())
     )
+    shown = terminal.render(record, width=80)
+    assert "      Cost: 1 write + 10 reads + 1 s/GB (tare measure --help uses)\n" in shown
+    assert "Cost: " not in terminal.render(records["table"])
     assert "Can't tell whether it is the best: " in terminal.render(records["noisy"])
     assert "Close" not in terminal.render(records["table"])
 
@@ -404,16 +407,28 @@ def test_where_nothing_was_measured_it_says_so(records):
     assert "Interrupted: what was finished is shown." in terminal.render(records["interrupted"])
 
 
+def test_the_use_is_named_with_how_to_change_it(records):
+    """But where it was chosen, or the record is not of the command."""
+    record = copy.deepcopy(records["zips"])
+    use = record["derived"]["headline_profile"]
+    record |= {"command": "tare measure zips.csv", "settings": {"profile": None}}
+    assert f"use: {use} (change with --for)" in " ".join(terminal.render(record).split())
+    assert "(change" not in terminal.render(record, profile="archive")
+    assert "(change" not in terminal.render(record | {"settings": {"profile": use}})
+    assert "(change" not in terminal.render(record | {"command": None})
+
+
 def test_the_part_that_was_measured_is_said(records):
     """And that the figures are of the whole."""
     assert "measured whole" in terminal.render(records["zips"])
-    assert "measured on 5.5 % of the data; figures are of the whole" in terminal.render(records["part"])
+    shown = " ".join(terminal.render(records["part"]).split())
+    assert "measured on 5.5 % of the data figures are estimates for the whole" in shown
     blocks = copy.deepcopy(records["part"])
     blocks["dataset"]["partial"]["blocks"] = 8
     assert "measured on 8 blocks, 5.5 % of the data" in terminal.render(blocks)
     for verdict in (blocks["derived"]["headline"], *blocks["derived"]["profiles"].values()):
         verdict["messages"] = 1_000
-    assert "of the whole" not in terminal.render(blocks)  # they are of one message
+    assert "for the whole" not in terminal.render(blocks)  # they are of one message
 
 
 def test_the_file_is_kept_where_its_own_format_is_the_best():

@@ -531,3 +531,23 @@ def test_many_that_were_left_out_are_counted(table):
     shown = details({**table, "left_out": [f"codecs of L{n} (not installed)" for n in range(20)]})
     assert 13 == shown.count("left out: ")
     assert "left out: and 8 more" in shown
+
+
+def test_freeing_and_an_empty_call_are_shown_with_the_details(table):
+    """Freeing where it is more than a tenth of a call; neither of a record that timed calls without it."""
+    record = copy.deepcopy(table)
+    record["noise"]["timer_floor_ns"] = 58.0
+    for case in record["cases"]:
+        share = 0.25 if case["labels"]["codec"] == "pickle" else 0.02
+        for columns in (one["samples"][op] for one in case["launches"] for op in one["samples"]):
+            calls = zip(columns["wall_ns"], columns["batch"], strict=True)
+            columns["drop_ns"] = [share * wall / batch for wall, batch in calls]
+    for render in (details, render_html):
+        assert "reeing the result is part of the time" not in render(record)
+    record["method"] = 2
+    shown = " ".join(details(record).split())
+    assert "an empty call takes 58.0 ns, which is part of every time" in shown
+    assert re.search(r"freeing the result is part of the time: (pickle \w+ 25 %(, | and )?){2}", shown)
+    shown = render_html(record)
+    assert "an empty call (in every time)" in shown
+    assert "Freeing the result is part of the time: pickle " in shown

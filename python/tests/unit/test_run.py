@@ -214,7 +214,7 @@ def test_a_failing_display_leaves_nothing(tmp_path, monkeypatch):
         ({"codecs": ("json:orjson,level=1",)}, "level"),
         ({"kind": "numpy"}, "kind is one of own, arrow"),
         ({"exclude": ("json",), "codecs": ("json:orjson",), "base": "json:none"}, "none"),
-        ({"profile": "caching"}, "profile"),
+        ({"profile": "caching"}, "invalid use 'caching': expected one of keep, cache"),
         ({"time_s": -1.0}, "time_s"),
         ({"time_s": float("nan")}, "time_s"),
         ({"time_s": float("inf")}, "time_s"),

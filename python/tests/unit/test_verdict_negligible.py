@@ -69,7 +69,7 @@ def test_what_is_not_the_cheapest_is_named_with_the_reason(left, level):
             case.update(status="pending", reason=NOT_REACHED, launches=[])
     verdict = recommend(record, profile="cache")
     assert (verdict["codec"], verdict["confidence"]) == ("parquet:polars", level)
-    assert verdict["doubt"].count("Parquet (zstd, polars) is named because more people use it.") == 1
+    assert verdict["doubt"].count("Parquet (zstd, polars) is recommended because more people use it.") == 1
 
 
 def test_fifty_milliseconds_that_were_shown_decide():
@@ -108,7 +108,7 @@ def test_small_data_is_marked_as_such_and_decided_as_ever():
     record["dataset"] |= {"source_format": "csv", "bytes_disk": 100}
     verdict = recommend(record, profile="keep")
     assert verdict["small"]
-    assert no_matter(verdict).endswith("and the CSV you have does as well")
+    assert no_matter(verdict).endswith("; the CSV you have is fine")
     record["derived"] = derive(record)
     assert "keep the file as it is" in terminal.render(record)
     # A format that was not measured may do worse: nothing is said of it.
@@ -162,7 +162,7 @@ def test_a_small_file_does_as_well_though_its_format_loses_values_when_written_a
         "csv:pyarrow",
         True,
     )
-    assert no_matter(verdict).endswith("and the CSV you have does as well")
+    assert no_matter(verdict).endswith("; the CSV you have is fine")
     record["dataset"] |= {"source_format": "parquet"}
     assert recommend(record, profile="cache")["small"] is False
 

@@ -182,7 +182,7 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
     """Figures for every operation of every case that has samples.
 
     Args:
-        record: A record, version 1; nothing in it is changed.
+        record: A record, version 1 or 2; nothing in it is changed.
         sampler: Draws; by default seeded by the record's id.
     """
     sampled = sum(bool(case.get("launches")) for case in record.get("cases", ()))

@@ -63,7 +63,7 @@ def gate(
     if not all(limit > 0 for limit in limits.values()):
         raise UsageError("limits of the gate must be above 0, e.g. --max-slowdown 1.10")
     if unsure not in (None, "pass", "fail"):
-        raise UsageError(f"unsure {unsure!r} does not exist; there are pass and fail")
+        raise UsageError(f"invalid unsure {unsure!r:.80}: expected pass or fail")
     before = side(baseline)
     findings, checked, unlike = _findings(before, side(current), limits, across)
     suspects = [finding for finding in findings if finding["outcome"] == "suspect"]

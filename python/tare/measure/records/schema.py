@@ -206,7 +206,7 @@ _DERIVED = {
 
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "Tare record, version 1",
+    "title": "Tare record, versions 1 and 2",
     "type": "object",
     "required": ["tare_record", "id", "created", "tare", "machine", "dataset", "codecs", "cases"],
     "properties": {

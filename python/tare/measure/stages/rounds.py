@@ -76,7 +76,7 @@ def sample_rounds(
                 elif seat.alive:
                     again = _hopeful_s(seat, operation) <= _AGAIN_S and _IN_A_ROW * one_s <= left_s
                     seat.sample(operation, taken, position, in_a_row=_IN_A_ROW if again else 1)
-            session.tell("rounds", taken, 0, f"round {taken}: {len(due)} codecs")
+            session.tell("rounds", taken, 0, f"round {taken}, {len(due)} codecs")
 
 
 def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat], far: float) -> list[Seat]:

@@ -179,7 +179,10 @@ def _missing(
     elif len(choice.several) == 1 and choice.waiting:
         found.append(f"{len(choice.waiting)} other codecs were not measured")
     if cold:
-        found.append(f"first calls alone were timed of {text.listed([title_of(codec) for codec in cold])}")
+        were = (
+            "was timed only on its first call" if len(cold) == 1 else "were timed only on their first calls"
+        )
+        found.append(f"{text.listed([title_of(codec) for codec in cold])} {were}")
     if floor > BUSY:
         found.append(
             f"the machine was busy: the same codec, measured twice, differed by {text.percent(floor)}"

@@ -82,13 +82,13 @@ NO_CODE = Condition(
         "bytes from others can run code or crash it" if _flags(codec).get("executes_code") else ""
     ),
 )
-# Condition -> what it asks of a codec, behind 'only codecs that'.
+# Condition -> what it asks of a format, in as few words as a line of help has room for.
 REQUIRES = {
-    "no code": "run no code when they read",
-    "spec": "have a written specification",
-    "two readers": "have independent readers in 2 languages",
-    "three languages": "have independent readers in 3 languages",
-    "subset": "read a part",
+    "no code": "no code",
+    "spec": "spec",
+    "two readers": "2 languages",
+    "three languages": "3 languages",
+    "subset": "one column alone",
 }
 KNOWN = {
     "spec": _flag("spec", "has no written spec"),
@@ -124,7 +124,7 @@ def conditions(profile: Iterable[str], must: Iterable[str]) -> list[Condition]:
         elif name in KNOWN and name in MUST:
             found[name] = KNOWN[name]
         elif name:
-            raise UsageError(f"must {name!r} does not exist; there are {', '.join(MUST)}")
+            raise UsageError(f"invalid must {name!r:.80}: expected one of {', '.join(MUST)}")
     return list(found.values())
 
 

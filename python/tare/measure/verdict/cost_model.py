@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tare.measure.analysis.statistics import Array, quantiles
+from tare.measure.verdict.uses import USES
 
 __all__ = [
     "PROFILES",
@@ -44,7 +45,7 @@ class Profile:
 
     Args:
         name: ``keep``, ``cache``, ``archive``, ``message``, ``exchange`` or ``random``.
-        says: The use in words.
+        says: What the use is for, in words.
         medium: Medium of the route it recommends.
         writes: w.
         reads: r, full reads.
@@ -100,7 +101,7 @@ PROFILES = {
     for profile in (
         Profile(
             "keep",
-            "written once, read five times here",
+            USES["keep"],
             "file",
             reads=5,
             seconds_per_byte=20 / GB,
@@ -109,7 +110,7 @@ PROFILES = {
         ),
         Profile(
             "cache",
-            "written once, read ten times here",
+            USES["cache"],
             "file",
             reads=10,
             seconds_per_byte=1 / GB,
@@ -117,7 +118,7 @@ PROFILES = {
         ),
         Profile(
             "archive",
-            "written once, read once, kept for years",
+            USES["archive"],
             "file",
             seconds_per_byte=20 / GB,
             bytes_per_s=200e6,
@@ -125,7 +126,7 @@ PROFILES = {
         ),
         Profile(
             "message",
-            "sent once, received once",
+            USES["message"],
             "tcp",
             bytes_per_s=125e6,
             rtt_s=0.3e-3,
@@ -133,7 +134,7 @@ PROFILES = {
         ),
         Profile(
             "exchange",
-            "written once, read three times by others",
+            USES["exchange"],
             "file",
             reads=3,
             bytes_per_s=12.5e6,
@@ -141,7 +142,7 @@ PROFILES = {
         ),
         Profile(
             "random",
-            "written once, then a part of it read a thousand times",
+            USES["random"],
             "file",
             subset_reads=1000,
             measured=("file", "memory", "store"),

@@ -16,7 +16,12 @@ SHORT = 24
 # The type behind a value of a change.
 _OF_TYPE = re.compile(r" \([a-z0-9_ ,<>\[\]]+\)$")
 # How words begin that go on to name columns of another type, and as many of these are named.
-_KEPT, _NAMED, _ANOTHER, _ALONE = "keeps every value, ", 3, "as another type", ", says its own worker alone"
+_KEPT, _NAMED, _ANOTHER, _ALONE = (
+    "keeps every value, ",
+    3,
+    "as another type",
+    " (reported by its worker, not checked)",
+)
 # A type of Arrow, and what a dictionary is of.
 _IS_TYPE = re.compile(r"[a-z]+(?:_[a-z]+)*[0-9]*(?:_view)?(?:[\[(<].*)?$")
 _VALUES = re.compile(r"dictionary<values=([a-z_0-9]+),")
@@ -127,7 +132,7 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 
     >>> index = {"path": "cat", "in": "dictionary<values=string, indices=int8, ordered=0>", "out": "dictionary<values=string, indices=int32, ordered=0>"}
     >>> _typed([index, {"path": "lst", "in": "list<item: int32>", "out": "large_list<item: int32>"}], 7)
-    'keeps every value, cat as text of another index, lst as large_list'
+    'keeps every value, cat with another dictionary index type, lst as large_list'
     >>> _typed([{"path": "cat (levels)", "side": "levels", "in": "['b', 'a']", "out": "['a', 'b']"}], 7)
     'keeps every value, column cat with its categories in another order'
     """
@@ -180,7 +185,7 @@ def _as_type(was: str, became: str) -> str:
     >>> _as_type("timestamp[ns]", "timestamp[us]"), _as_type("struct<a: int32>", "struct<a: int64>"), _as_type("str", "None")
     ('as timestamp[us]', 'as another struct', 'as another type')
     >>> _as_type("dictionary<values=int64, indices=int8, ordered=0>", "dictionary<values=int64, indices=int32, ordered=0>")
-    'as int64 of another index'
+    'with another dictionary index type'
     """
     if became.startswith("its "):
         return f"as {became}"
@@ -189,7 +194,8 @@ def _as_type(was: str, became: str) -> str:
     values, its = (_VALUES.match(side) for side in (was, became))
     if its:
         kind = {"string": "text", "large_string": "text"}.get(its[1], its[1])
-        return f"as {kind} of another index" if values and values[1] == its[1] else f"as categories of {kind}"
+        same = values and values[1] == its[1]
+        return "with another dictionary index type" if same else f"as categories of {kind}"
     name = became.partition("<")[0]
     return f"as another {name}" if name == was.partition("<")[0] else f"as {name}"
 
@@ -200,4 +206,4 @@ def names_types(said: str) -> bool:
     >>> names_types("keeps every value, column a as string"), names_types("keeps every value")
     (True, False)
     """
-    return said.startswith(_KEPT) and not said.startswith(_ALONE, len(_KEPT) - 2)
+    return said.startswith(_KEPT)

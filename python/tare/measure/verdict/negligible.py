@@ -13,7 +13,7 @@ from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
 from tare.measure.verdict.cost_model import cost
 from tare.measure.verdict.kept import is_guessed
-from tare.measure.verdict.text import is_own_format, source_name
+from tare.measure.verdict.text import source_name
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
@@ -80,7 +80,7 @@ def preference(best: Costed, choice: Choice, costs: Costs) -> str:
     )
     smaller = f"it is smaller than {title_of(cheapest.codec)}"
     why = next((why for why, own, other in zip(whys, ours, its, strict=True) if own < other), smaller)
-    return f"{title_of(best.codec)} is named because {why}"
+    return f"{title_of(best.codec)} is recommended because {why}"
 
 
 def _drawbacks(one: Costed, choice: Choice) -> tuple[int, int, int, int]:
@@ -149,7 +149,7 @@ def _alike(one: Costed, cheapest: Costed, choice: Choice, costs: Costs) -> bool:
 
 
 def is_small(choice: Choice, costs: Costs, own: str | None = None) -> bool:
-    """Whether the data is so small that no choice can be felt: not the cheapest codec in place of the user's own.
+    """Whether the data is too small for any choice to be felt: not the cheapest codec in place of the user's own.
 
     Args:
         choice: The codecs that qualify.
@@ -170,22 +170,16 @@ def no_matter(verdict: Mapping[str, Any]) -> str:
     """Says that the data is too small for the choice to matter, and of the user's own format if that was timed; empty if it is not.
 
     >>> no_matter({"small": True, "source": {"format": "csv", "codec": "csv:pyarrow"}})
-    'the data is so small that no choice can be felt, and the CSV you have does as well'
+    'the data is too small for the format to matter; the CSV you have is fine'
     >>> no_matter({"small": True, "source": {"format": "csv", "codec": None}})
-    'the data is so small that no choice can be felt'
-    >>> no_matter({"small": True, "codec": "csv:pyarrow", "source": {"format": "csv", "codec": "csv:pyarrow"}})
-    'the data is so small that no choice can be felt, so the CSV you have will do'
+    'the data is too small for the format to matter'
     """
     if not verdict.get("small"):
         return ""
     source = verdict.get("source") or {}
     have = source_name(source) if source.get("codec") else ""
-    said = "the data is so small that no choice can be felt"
-    if not have:
-        return said
-    if (codec := verdict.get("codec")) and is_own_format(codec, source):
-        return f"{said}, so the {have} you have will do"
-    return f"{said}, and the {have} you have does as well"
+    said = "the data is too small for the format to matter"
+    return f"{said}; the {have} you have is fine" if have else said
 
 
 def rarity(codec: str, source_format: str = "") -> int:

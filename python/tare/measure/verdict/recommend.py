@@ -38,7 +38,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
     """Recommend one route of a record for a use.
 
     Args:
-        record: A record, version 1.
+        record: A record, version 1 or 2.
         derived_cases: Not needed; the figures are computed from the samples again.
         profile: ``keep``, ``cache``, ``archive``, ``exchange``, ``message`` or ``random``; None for the default.
         allow_loss: Paths whose silent change is put up with; ``*`` for all.
@@ -79,7 +79,7 @@ def _profile(
     name: str, link: str | None, gb_seconds: float | None, weights: tuple[float, float] | None
 ) -> Profile:
     if name not in PROFILES:
-        raise UsageError(f"profile {name!r} does not exist; there are {', '.join(PROFILES)}")
+        raise UsageError(f"invalid use {name!r:.80}: expected one of {', '.join(PROFILES)}")
     use = PROFILES[name].with_link(link)
     if gb_seconds is not None:
         use = replace(use, seconds_per_byte=gb_seconds / 1e9)

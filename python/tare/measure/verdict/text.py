@@ -32,6 +32,7 @@ __all__ = [
     "beside",
     "came_back",
     "costing",
+    "counts",
     "doubt",
     "duration",
     "failure",
@@ -255,13 +256,13 @@ def only_ours(codec: str, usual: str = "", ratio: float = 1.0) -> str:
         ratio: What it costs, as a multiple.
 
     >>> only_ours("blit:tare+lz4:1", "json:orjson+zstd:3", 1.3)
-    'only Tare reads blit; of what others read, JSON (orjson) + zstd costs least, 30 % more in all'
+    'only Tare reads blit; the cheapest that other tools read is JSON (orjson) + zstd, 30 % dearer'
     """
     lead = f"only Tare reads {format_name(split_id(codec)[0])}"
     if not usual:
         return lead
-    more = f"{percent(ratio - 1)} more in all" if ratio >= 1.01 else "as much in all"
-    return f"{lead}; of what others read, {title_of(usual)} costs least, {more}"
+    more = f"{percent(ratio - 1)} dearer" if ratio >= 1.01 else "which costs the same"
+    return f"{lead}; the cheapest that other tools read is {title_of(usual)}, {more}"
 
 
 def format_name(id: str) -> str:
@@ -384,6 +385,8 @@ def costing(verdict: Mapping[str, Any], codec: str) -> str:
     spent = (
         "costs the same"
         if abs(more) < 0.01
+        else f"costs {times(1 + more)} as much"
+        if more >= 1
         else f"costs {percent(abs(more))} {'more' if more > 0 else 'less'}"
     )
     ways = ("write", "read") if verdict["profile"] == "message" else ("read",)
@@ -393,36 +396,41 @@ def costing(verdict: Mapping[str, Any], codec: str) -> str:
 
 def reasons(verdict: Mapping[str, Any], choice: Choice, others: Sequence[Costed]) -> list[str]:
     """What the answer rests on, one line each."""
-    costs = verdict["cost_s"]
     lines = [weights(choice.profile)]
     if others:
-        ratio = costs[others[0].codec][0] / max(costs[verdict["codec"]][0], 1e-30)
-        lines.append(f"next: {title_of(others[0].codec)}, {ratio:.3g}x the cost")
+        lines.append(costing(verdict, others[0].codec))
     lines.append(came_back(choice.cases[verdict["codec"]], choice.source_format))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
     return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
 
 
 def weights(use: Profile) -> str:
-    """Returns what a use is, and what it counts.
+    """Returns what a use is for, and what it counts.
 
     >>> from tare.measure.verdict.cost_model import PROFILES
     >>> weights(PROFILES["keep"])
-    'written once, read five times here: 1 write and 5 reads, 20 s per GB saved'
+    'files you keep and come back to: 1 write + 5 reads + 20 s/GB'
     """
-    said = f"{use.says}: {_counts(use)}"
-    if use.rtt_s:
-        said += f", {use.rtt_s * 1e3:.3g} ms round trip"
-    return said + (f", {use.seconds_per_byte * 1e9:.3g} s per GB saved" if use.seconds_per_byte else "")
+    return f"{use.says}: {counts(use.weights())}"
 
 
-def _counts(use: Profile) -> str:
-    """What a cost is the cost of: ``1 write and 10 reads at 125 MB/s``."""
-    numbers = ((use.writes, "write"), (use.reads, "read"), (use.subset_reads, "partial read"))
-    parts = [f"{_count(times)} {what}{'s' * (times != 1)}" for times, what in numbers if times]
-    return (_joined(parts) or "nothing") + (
-        f" at {rate(use.bytes_per_s)}" if use.bytes_per_s < float("inf") else ""
-    )
+def counts(numbers: Mapping[str, float | None]) -> str:
+    """Returns what a cost is the cost of.
+
+    Args:
+        numbers: Weights of a use: ``w, r, n, v, rtt, s``, as a verdict has them.
+
+    >>> counts({"w": 1, "r": 10, "v": 125e6, "s": 1e-9}), counts({"w": 1, "r": 1, "n": 1000})
+    ('1 write + 10 reads at 125 MB/s + 1 s/GB', '1 write + 1 read + 1,000 reads of one column')
+    """
+    w, r, n, v, rtt, s = (numbers.get(name) or 0.0 for name in ("w", "r", "n", "v", "rtt", "s"))
+    parts = [
+        f"{_count(times)} {what}{'s' * (times != 1)}" for times, what in ((w, "write"), (r, "read")) if times
+    ]
+    parts += [f"{_count(n)} read{'s' * (n != 1)} of one column"] if n else []
+    link = f" at {rate(v)}" * bool(v) + f", {rtt * 1e3:.3g} ms round trip" * bool(rtt)
+    price = f" + {s * 1e9:.3g} s/GB" if s else ""
+    return f"{' + '.join(parts) or 'nothing'}{link}{price}"
 
 
 def _count(times: float) -> str:

@@ -89,7 +89,7 @@ def page(result: Any, *, profile: str | None = None, path: str = "") -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
         f'<meta name="generator" content="tare {esc(found.record.get("tare") or "", 20)}">'
         f"<title>{esc(name)} - which format?</title><style>{_style()}</style></head>\n"
-        f'<body><a class="skip" href="#main">To the verdict</a>{_masthead(found, sections)}<main id="main">{sections}</main>'
+        f'<body><a class="skip" href="#main">Skip to the answer</a>{_masthead(found, sections)}<main id="main">{sections}</main>'
         f"{_footer(found)}\n{block}\n<script>{script}</script></body></html>\n"
     )
 
@@ -187,19 +187,18 @@ def _section(name: str, title: str, lead: str, body: str) -> str:
 
 def _ranked(found: Digest, slots: dict[str, int]) -> str:
     part = (
-        " Figures are of the whole data, reckoned from the part that was measured."
+        " Figures are estimates for the whole data, made from the part that was measured."
         if found.partial and not of_one_message(found)
         else ""
     )
     once = (
-        " First call: timed once, before its library was warm, so it may be faster."
+        " First call: timed once, before its library was warm; later calls may be faster."
         if has_first_calls(found)
         else ""
     )
     lead = (
-        "Everything that was measured: first what is recommended for the chosen use, then by what a write and "
-        "the reads of that use take together. Choose a column to sort by it. A bar with a faded end is longer "
-        f"than there is room for.{once}{part}"
+        "The recommended codec first, then by total cost for this use: writing, reading and size. "
+        f"Choose a column to sort by it. A bar with a faded end exceeds the scale.{once}{part}"
     )
     return _section("codecs", "All codecs", lead, ranking(found, slots))
 
@@ -219,7 +218,7 @@ def _precision(found: Digest) -> str:
     timed = [(grid, row) for grid in found.grids for row in grid.rows if row.timed]
     few = any(seldom(row, op) for grid, row in timed for op in grid.ops)
     shown = (
-        "Times are the least of several rounds; \xb1 tells how far off their median is."
+        "Times are the smallest sample, or from ten on the 10th percentile; \xb1 tells how far off the median is."
         if is_least(found)
         else "Times are medians with 95 % intervals."
     )
@@ -252,7 +251,7 @@ def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slo
     if len(found.grids) > 1:
         shown += _whose(found, chart)
     table = details(
-        "Numbers of this chart",
+        "Data of this chart",
         f'<div class="numbers" data-csv="{chart}">{data_table(found, chart, data, slots)}</div>',
     )
     extra = _bandwidth_controls() if chart == "bandwidth" else ""
@@ -337,12 +336,14 @@ def _samples(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[s
             f'<p class="lead" id="d-noise">{esc(shown, 400)}</p><figure><div class="chart" id="c-noise" data-chart="noise" '
             f'role="img" aria-label="{esc(title)}" aria-describedby="d-noise"></div></figure>'
             + details(
-                "Numbers of this chart",
+                "Data of this chart",
                 f'<div class="numbers" data-csv="noise">{data_table(found, "noise", data, slots)}</div>',
             )
         )
     line = words.noise_line(found)
     lead = said(line[:1].upper() + line[1:], 400) + "."
+    freeing = words.freeing_line(found)
+    lead += f" {said(freeing[:1].upper() + freeing[1:], 400)}." if freeing else ""
     collector = words.collector_line(found)
     lead += f" {said(collector, 200)}." if collector else ""
     parts.append(_section("noise", "Noise of this run", lead, noise))
@@ -371,7 +372,7 @@ def _noise_facts(found: Digest) -> list[tuple[str, str]]:
     if taken:
         facts.append(("samples preempted", f"{text.percent(hit / taken)} of {text.count(taken)}"))
     if number(noise.get("timer_floor_ns")) is not None:
-        facts.append(("smallest time the clock sees", text.duration(number(noise.get("timer_floor_ns")))))
+        facts.append(("an empty call (in every time)", text.duration(number(noise.get("timer_floor_ns")))))
     return facts
 
 
