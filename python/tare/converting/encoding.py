@@ -272,8 +272,9 @@ def advising(
         if part is not None:
             path = part[0]
             where = f", at {printable(path) or 'the top'} ({show(part[1], 40)})"
-        if kind == "table" and path is None and "column" not in str(error):
-            path, where, reason = _refused_column(codec, value, reason, base64=not hint)
+        table = value if kind == "table" else _as_table(value, codec)
+        if table is not None and path is None and "column" not in str(error):
+            path, where, reason = _refused_column(codec, table, reason, base64=not hint)
         if error.item is not None and line_of is not None:
             where += f", in line {line_of(error.item) + 1:,}"
         said = reason.rstrip(".")
@@ -281,6 +282,15 @@ def advising(
             said = f"{codec.format_id} stores tables, and this document is not one: {said}"
         text = f"{printable(name)}: {said}{where}. Nothing was written. {hint}{_advice(value, kind, codec, part)}"
         raise type(error)(text, format=error.format, path=path) from error
+
+
+def _as_table(value: Any, codec: Codec) -> Any:
+    """Returns rows as the table that a format of tables alone was to write; None if they are none."""
+    if "document" in codec.format.kinds or not is_rows(value):
+        return None
+    with contextlib.suppress(TareError):
+        return kinds.convert(value, "arrow")
+    return None
 
 
 def _refused_column(codec: Codec, table: Any, said: str, *, base64: bool) -> tuple[str | None, str, str]:

@@ -6,7 +6,7 @@ document after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option, bound
@@ -42,7 +42,15 @@ def _bind_encode(*, default: str, layout: str) -> Callable[[Any], bytes]:
             raise TypeError(
                 "the top of BSON is a mapping or, in a sequence, a list of mappings that is not empty"
             )
-        return b"".join([encode_one(item, codec_options=options) for item in obj])
+        try:
+            return b"".join([encode_one(item, codec_options=options) for item in obj])
+        except TypeError as error:
+            at = next((at for at, item in enumerate(obj) if not isinstance(item, Mapping)), None)
+            if at is None:
+                raise
+            raise TypeError(
+                f"item {at + 1:,} is of type {type(obj[at]).__name__}, and each item of BSON is an object"
+            ) from error
 
     return encode
 

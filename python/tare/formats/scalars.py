@@ -77,7 +77,7 @@ def parts_of(obj: object) -> list[object]:
         TypeError: It is not a list, so it cannot be written in parts.
     """
     if not isinstance(obj, list):
-        raise TypeError(f"expected a list of items, got {type(obj).__name__}")
+        raise TypeError(f"expected a list of items, of which each is a line, got one {type(obj).__name__}")
     return obj
 
 

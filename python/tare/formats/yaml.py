@@ -26,6 +26,10 @@ _SIGNS = (
     "tag:yaml.org,2002:value",
     "tag:yaml.org,2002:merge",
 )  # a plain = or <<, as a value: no loader makes one of it
+# Numbers of the core schema of YAML 1.2.2, 10.3.2.
+_CORE_NUMBER = re.compile(
+    r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+)\Z"
+)
 _KNOWN = (bool, int, float, str, bytes, date, datetime, set)
 
 
@@ -43,12 +47,17 @@ def _encode_pyyaml(obj: Any, *, default: str, loader: str, orient: str, sort_key
 
 @functools.cache
 def _safe_dumper(name: str) -> Any:
-    """Returns a safe dumper of PyYAML that writes moments whose offset has seconds in UTC: YAML's offsets have none."""
+    """Returns a safe dumper of PyYAML that writes moments whose offset has seconds in UTC: YAML's offsets have none.
+
+    Texts that only YAML 1.2 reads as numbers (``1e3``, ``0o17``, ``09``) are quoted, as those of YAML 1.1 are.
+    """
     import yaml
 
     base = yaml.CSafeDumper if name == "c" else yaml.SafeDumper
     dumper: Any = type("Safe", (base,), {})
     dumper.add_representer(datetime, lambda self, value: self.represent_datetime(_whole_minutes(value)))
+    # Asked after the resolvers of YAML 1.1, so that no number is written otherwise; no value has this tag.
+    dumper.add_implicit_resolver(f"{NAMESPACE}core", _CORE_NUMBER, list("-+.0123456789"))
     return dumper
 
 

@@ -224,7 +224,7 @@ def test_stream_equals_one_shot(id: str, kind: str) -> None:
     value = sample(id, kind) if kind == "table" else [document(), 1, "x"]
     native = kinds.convert(value, codec.native(kind)) if kind == "table" else value
     if codec.options.get("orient") == "columns":
-        with pytest.raises(TypeError, match="expected a list of items, got"):
+        with pytest.raises(TypeError, match="expected a list of items, of which each is a line, got"):
             stream.write(native, BytesIO(), **codec.options)
         return
     file = BytesIO()

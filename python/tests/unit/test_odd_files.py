@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -195,3 +196,18 @@ def test_texts_of_parquet_in_batches_are_looked_at(tmp_path: Path) -> None:
     parquet.write_table(table_of_invalid_texts(1_000, 701), tmp_path / "a.parquet")
     with pytest.raises(Malformed, match="column 's', row 702: "):
         list(batches.reader(find(tmp_path / "a.parquet"))[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "said"),
+    [
+        ('[{"a": 1, "b": {"x": 1}}]', "csv", "Unsupported Type:struct<x: int64>, in column 'b'"),
+        ('[{"a": 1}, null]', "bson", "item 2 is of type NoneType, and each item of BSON is an object"),
+        ('[{"a": 1}, 5]', "bson", "item 2 is of type int, and each item of BSON is an object"),
+        ('{"a": 1}', "ndjson", "expected a list of items, of which each is a line, got one dict"),
+    ],
+)
+def test_what_is_refused_of_json_is_named(text: str, target: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(TareError, match=re.escape(said)):
+        tare.convert(tmp_path / "a.json", tmp_path / f"b.{target}")

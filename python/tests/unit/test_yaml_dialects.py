@@ -151,3 +151,41 @@ def test_merged_keys_stay_where_the_version_is_said(tmp_path: Path) -> None:
     assert tare.read(tmp_path / "x.yaml") == [{"a": {"k": 10}, "b": {"k": 10}}, "no"]
     (tmp_path / "y.yaml").write_text("%YAML 1.2\n---\na: 0o10\nb: yes\n")
     assert tare.convert(tmp_path / "y.yaml", tmp_path / "y.json").notes == []
+
+
+@pytest.mark.parametrize("loader", ["safe", "c"])
+def test_texts_are_texts_by_either_version(loader: str) -> None:
+    """What one version reads as a number is quoted, at any size; numbers are written as before."""
+    need_codec("yaml:ruamel")
+    words = [
+        "1e3",
+        "5E2",
+        "0o17",
+        "0x1F",
+        "09",
+        "+1",
+        ".5",
+        "1.",
+        "1_000",
+        "12:30",
+        "NO",
+        "-",
+        "1e",
+        "0o8",
+        "e3",
+        ".inf",
+    ]
+    value = {word: [word] for word in words} | {
+        "numbers": [1, -2.5, 1e20, 1e-7, float("inf"), 2**70, True, None]
+    }
+    data = tare.encode(value, f"yaml:pyyaml,loader={loader}")
+    assert ruamel_reader().load(data) == value
+    assert tare.decode(data, "yaml:pyyaml") == value
+    assert b"e3:\n- e3\n" in data, "what no version reads as a number stays plain"
+
+
+def ruamel_reader():
+    """A reader by YAML 1.2 that is not Tare's."""
+    from ruamel.yaml import YAML
+
+    return YAML(typ="safe", pure=True)
