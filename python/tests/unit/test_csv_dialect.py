@@ -347,7 +347,7 @@ def test_a_text_with_tabs_is_called_tsv(tmp_path: Path, name: str, delimiter: st
     source = figures.source(record, cast(Any, SimpleNamespace(timed={})))
     assert title == verdict_text.source_name(source)
     timed = {**source, "codec": "csv:pyarrow"}
-    assert f"and the {title} you have" in no_matter({"small": True, "source": timed})
+    assert f"the {title} you have is fine" in no_matter({"small": True, "source": timed})
 
 
 def test_tsv_is_a_format_wherever_csv_is_one(tmp_path: Path) -> None:
