@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["aligned", "bytes_text", "clean", "counted", "time_text"]
+__all__ = ["aligned", "bytes_text", "clean", "columns_asked", "counted", "time_text"]
 
 
 def clean(text: Any, most: int = 200) -> str:
@@ -16,6 +17,12 @@ def clean(text: Any, most: int = 200) -> str:
     """
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
     return shown if len(shown) <= most else shown[: most - 3] + "..."
+
+
+def columns_asked() -> int | None:
+    """Columns that the environment asks for with ``COLUMNS``, as for a pipe; None where it does not."""
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdecimal() and len(asked) < 6 else None
 
 
 def counted(count: int, what: str) -> str:

@@ -16,6 +16,7 @@ import click
 
 from tare.cli.data import fetched, find_data, words_of
 from tare.cli.grouping import GroupedCommand
+from tare.cli.lines import columns_asked
 from tare.cli.outcome import any_failed, unanswered, unmeasured
 from tare.cli.saved_records import name_of_record, records_folder
 from tare.cli.types import Seconds
@@ -339,6 +340,7 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
     elif not options["quiet"]:
         terminal.show(
             result,
+            width=columns_asked(),
             path=path,
             verbose=options["verbose"],
             every=bool(options.get("all_codecs")),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.lines import columns_asked
 from tare.cli.outcome import unanswered
 from tare.cli.saved_records import find_record, last_record
 
@@ -156,7 +157,12 @@ def _write(result: Result, record: str | None, options: dict[str, Any]) -> None:
         click.echo(markdown.render(result, profile=profile), nl=False)
     elif not told:
         terminal.show(
-            result, profile=profile, record_path=record, verbose=options["verbose"], every=options["every"]
+            result,
+            width=columns_asked(),
+            profile=profile,
+            record_path=record,
+            verbose=options["verbose"],
+            every=options["every"],
         )
 
 

@@ -391,7 +391,10 @@ class Result:
         return self._recommendation(found)
 
     def table(self, *, medium: str | None = None, all: bool = False) -> list[dict[str, Any]]:
-        """The measured codecs, a row each, the least total time first; of a plan a row for each combination of levels.
+        """The measured codecs, a row each; of a plan a row for each combination of levels.
+
+        The recommended codec comes first, then the others by what they cost in the run's own use, as in the answer.
+        What does not qualify for the use follows, the least total time first.
 
         Sizes and times are of the data as it was measured: of a part where only a part was, and of one call for all
         of it. Those of the whole, and of one message, stand in ``recommend().detail["figures"]``.
@@ -414,7 +417,12 @@ class Result:
             ``peak_bytes``: most memory that writing or reading took, in bytes, where it was measured.
             ``kept``: what came back, e.g. ``all`` or ``1 silent``.
         """
-        return rows_of(self.cases, self.derived.get("cases") or {}, medium=medium, every=all)
+        derived = self.derived
+        found = (derived.get("profiles") or {}).get(derived.get("headline_profile")) or {}
+        costs = {codec: float(cost[0]) for codec, cost in (found.get("cost_s") or {}).items()}
+        if best := found.get("codec"):
+            costs[best] = -1.0  # first, also where another that is less used costs a little less
+        return rows_of(self.cases, derived.get("cases") or {}, costs, medium=medium, every=all)
 
     def growth(self) -> list[dict[str, Any]]:
         """Exponent, prediction and points of each curve: one row per codec, medium and operation."""

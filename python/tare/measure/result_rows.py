@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,13 +41,19 @@ _UNRANKED = ("unproven", "refused", "error", "timeout", "killed", "n/a", "pendin
 
 
 def rows_of(
-    cases: Sequence[Mapping[str, Any]], figures: Mapping[str, Any], *, medium: str | None, every: bool
+    cases: Sequence[Mapping[str, Any]],
+    figures: Mapping[str, Any],
+    costs: Mapping[str, float],
+    *,
+    medium: str | None,
+    every: bool,
 ) -> list[dict[str, Any]]:
-    """Returns a row for each combination of levels, the measured ones first, the least total time first.
+    """Returns a row for each combination of levels, the measured ones first, what costs least first.
 
     Args:
         cases: The cases of a record.
         figures: Their derived figures, by key.
+        costs: Codec -> its cost in the use of the run. Those without one come behind, the least total time first.
         medium: Only this medium; None for all.
         every: Whether there are rows of what was not measured too.
     """
@@ -60,9 +67,13 @@ def rows_of(
     rows = [_row(case, figures.get(case["key"]) or {}) for case in _one_each(shown)]
     if not every:
         rows = [row for row in rows if row["total_ns"] is not None]
-    return sorted(
-        rows, key=lambda row: (row["status"] in _UNRANKED, row["total_ns"] is None, row["total_ns"] or 0)
-    )
+
+    def order(row: Mapping[str, Any]) -> tuple[bool, bool, float, float]:
+        spent = row["total_ns"]
+        cost = costs.get(row["codec"], math.inf)
+        return (row["status"] in _UNRANKED, spent is None, cost, spent or 0.0)
+
+    return sorted(rows, key=order)
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

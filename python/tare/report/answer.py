@@ -8,11 +8,22 @@ from typing import Any
 
 from tare.codec.titles import titles_of
 from tare.measure.cases import NOT_REACHED
+from tare.measure.verdict import gains
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.negligible import line_change, no_matter
 from tare.report import bars, text, words
 from tare.report.bars import Bar
-from tare.report.commands import back_call, call, command, for_others, other_kind, read_call
+from tare.report.commands import (
+    back_call,
+    call,
+    command,
+    for_others,
+    is_default_use,
+    is_sent,
+    other_kind,
+    read_call,
+    whole_file,
+)
 from tare.report.digest import Digest, items, mapping, number
 from tare.report.layout import Line, isolated, micro, middle, pad, wrap
 from tare.report.measured import estimated, kept_by, mark_of, ranked
@@ -21,6 +32,8 @@ __all__ = ["about", "answers", "cells", "lines_of", "parts_of", "routes_of", "si
 
 # The user's own file, and its format written anew, differ by less than this share of the size without a word.
 _SAME_SIZE = 0.02
+# The format that the user has is said to cost less from this multiple down.
+_CHEAPER = 0.9
 # As many codecs are drawn unless all are asked for.
 _ROWS = 8
 # A name that stands before an id, at most.
@@ -80,7 +93,7 @@ def parts_of(found: Digest) -> list[str]:
     elif data.get("kind"):
         several = count is not None and count > 1
         parts.append(f"{_of_all(found, count)} items" if several else f"one {text.visible(data['kind'], 20)}")
-    format = text.visible(verdict_text.source_name(mapping(found.verdict.get("source"))), 20)
+    format = text.visible(gains.source_name(mapping(found.verdict.get("source"))), 20)
     size = number(data.get("bytes_disk"))
     if size is not None:
         files = f"{text.count(found.files)} file{'s' * (found.files != 1)}, " if found.files else ""
@@ -111,12 +124,12 @@ def _rounded(total: float) -> float:
 
 
 def _over(found: Digest) -> str:
-    """The link that messages are meant to go over."""
+    """The link that messages are meant to go over: its rate and round trip."""
     weights = mapping(found.verdict.get("weights"))
     rate, trip = number(weights.get("v")), number(weights.get("rtt"))
     if found.profile != "message" or not rate:
         return ""
-    return f" over {text.rate(rate)}{f', {trip * 1e3:.3g} ms' if trip else ''}"
+    return f" over {text.rate(rate)}{f' and {trip * 1e3:.3g} ms' if trip else ''}"
 
 
 def _headline(found: Digest, width: int) -> list[Line]:
@@ -125,7 +138,7 @@ def _headline(found: Digest, width: int) -> list[Line]:
     lines = [line]
     used = text.width_of(name)
     parts = parts_of(found)
-    if _is_default_use(found):
+    if is_default_use(found):
         parts[-1] += " (change with --for)"
     for part in parts:
         if used + 3 + text.width_of(part) > width:
@@ -136,13 +149,6 @@ def _headline(found: Digest, width: int) -> list[Line]:
     if found.record.get("interrupted"):
         lines += wrap("Interrupted: what was finished is shown.", width, "", "yellow")
     return lines
-
-
-def _is_default_use(found: Digest) -> bool:
-    """Whether the command was given no use, so that whoever typed it may not know that there are others."""
-    named = mapping(found.record.get("settings")).get("profile")
-    chosen = named is not None or found.profile != found.derived.get("headline_profile")
-    return bool(found.record.get("command")) and not chosen
 
 
 def _columns(found: Digest) -> float:
@@ -184,7 +190,7 @@ def routes_of(found: Digest, width: int = _ROOMY) -> list[tuple[str, dict[str, A
     message = verdict.get("profile") == "message"
     parts = number(best.get("part_s")) is not None
     fast = "Fastest" if message else "Fastest to read" if width >= _ROOMY and not parts else "Reads fastest"
-    shown = [("Use", best)]
+    shown = [("Cheapest" if verdict.get("keeps_file") else "Use", best)]
     if len(ranked(found)) < 2:
         return shown  # the only one is neither the fastest nor the smallest
     if quick.get("codec") == small.get("codec") != best["codec"]:
@@ -217,10 +223,13 @@ def _routes(found: Digest, width: int) -> list[Line]:
     below = room < name
     name = min(name, width - 5 - label)
     lines: list[Line] = []
+    if keeps := str(found.verdict.get("keeps_file") or ""):
+        lines += [*wrap(f"{keeps[:1].upper()}{keeps[1:]}.", width, "  ", "bold green"), []]
     for place, ((said, one), row) in enumerate(zip(shown, figures, strict=True)):
         title = middle(text.visible(names[str(one["codec"])], 200), name)
-        line: Line = [(f"  {pad(said, label)}   ", "bold" if place == 0 else "")]
-        line.append((title if below else pad(title, name), "bold green" if place == 0 else ""))
+        first = place == 0 and not keeps
+        line: Line = [(f"  {pad(said, label)}   ", "bold" if first else "")]
+        line.append((title if below else pad(title, name), "bold green" if first else ""))
         if below:
             lines.append(line)
             line = [("      ", "")]
@@ -273,12 +282,17 @@ def about(found: Digest, kept: str = "") -> str:
     if also := _also(found):
         some = " of those measured" * _is_partial(found)
         said.append(f"it is also {' and '.join(also)}{some}")
+    if (dearer := number(verdict.get("source_costs"))) is not None and dearer < _CHEAPER:
+        have = gains.source_name(mapping(verdict.get("source")))
+        said.append(
+            f"the {text.visible(have, 20)} you have costs {text.percent(1 - dearer)} less in all: keep it unless you need another"
+        )
     if ours := str(verdict.get("only_ours") or ""):
         # What others read has a line of its own where there is a command for it.
         said.append(ours.partition(";")[0] if for_others(found)[0] else ours)
     if column := str(verdict.get("part") or ""):
-        said.append(f"a part is the column {text.visible(column, 40)}")
-    if small := no_matter(verdict):
+        said.append(f'a part is the column "{text.visible(column, 40)}"')
+    if (small := no_matter(verdict)) and not verdict.get("keeps_file"):
         said.append(small)
     if verdict.get("executes_code"):
         said.append("bytes from others can run code when read: only read your own")
@@ -288,12 +302,14 @@ def about(found: Digest, kept: str = "") -> str:
 def _about(found: Digest, width: int, kept: str) -> list[Line]:
     """What is gained by the recommended codec, and how sure it is."""
     lines = wrap(about(found, kept), width, "      ")
+    if found.verdict.get("keeps_file"):
+        return lines  # where nothing can be felt, no doubt matters
     doubt = text.one_line(found.verdict.get("doubt") or "", 900).replace("`", "")
     lines += wrap(isolated(doubt), width, "      ", "yellow")
-    # What others cost more or less is said in the doubt, or beside the command for other tools.
     weights = mapping(found.verdict.get("weights"))
-    if weights and (" in all" in doubt or for_others(found)[0]):
-        said = f"Cost: {verdict_text.counts(weights)} (tare measure --help uses)"
+    if weights and len(mapping(found.verdict.get("cost_s"))) > 1:
+        trip = verdict_text.round_trip(weights)
+        said = f"Cost: {verdict_text.counts(weights)}{f'; {trip}' if trip else ''} (tare measure --help uses)"
         lines += wrap(said, width, "      ", "dim")
     return lines
 
@@ -301,7 +317,7 @@ def _about(found: Digest, width: int, kept: str) -> list[Line]:
 def _also(found: Digest) -> list[str]:
     """What else the recommended codec is, where others were measured: the fastest, the smallest."""
     verdict = found.verdict
-    if len(ranked(found)) < 2:
+    if len(mapping(verdict.get("cost_s"))) < 2:
         return []
     quick, small = (mapping(verdict.get(name)) for name in ("fastest", "smallest"))
     parts = mapping(verdict.get("chosen")).get("part_s") is not None
@@ -385,7 +401,10 @@ def _written_anew(found: Digest, codecs: list[str], names: Mapping[str, str], wi
     anew = number(its.get("bytes"))
     if codec not in codecs or not size or not anew or abs(anew / size - 1) < _SAME_SIZE:
         return []
-    said = f"The {names[codec]} bars show the file as rewritten here, {verdict_text.sized(its)}; yours is {verdict_text.amount(size)}."
+    shown, yours = verdict_text.sized(its), verdict_text.amount(size)
+    if shown == yours:
+        return []
+    said = f"The {names[codec]} bars show the file as rewritten here, {shown}; yours is {yours}."
     return wrap(said, width, "  ", "dim")
 
 
@@ -446,9 +465,7 @@ def _others(found: Digest, width: int) -> list[Line]:
 
 def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     """The command that does what was recommended, the same in Python, and where there is more."""
-    shell, python = command(found, path), call(found)
-    if found.verdict.get("messages"):
-        shell = ""  # a file of them all would be one value, and no message
+    shell, python = "" if is_sent(found) else command(found, path), call(found)
     lines = [_labelled("Do it", shell)] if shell else []
     if reading := read_call(found, path) if shell.startswith("tare ") else "":
         first, *more = reading.split("\n")
@@ -457,14 +474,18 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
         lines.append(_labelled("Python", python))
         lines += [] if shell else [_labelled("Read it", back_call(found))]
         lines += wrap(other_kind(found), width, " " * 12, "dim") if not shell else []
+    if whole := whole_file(found, path):
+        lines.append(_labelled("File", whole))
     other, why = for_others(found, path)
     if other:
         lines += [_labelled("Or", other), *wrap(signed(why), width, " " * 12, "dim")]
-    total = len(mapping(found.record.get("codecs"))) or len(found.codecs)
+    total, measured = len(mapping(found.record.get("codecs"))) or len(found.codecs), len(ranked(found))
     hints = ["Details: -v", "Report: --html report.html"]
-    if not every and total > 1:
+    if not every and measured < total:
+        hints.insert(0, f"{text.count(measured)} of {text.count(total)} codecs measured, all: --all")
+    elif not every and measured > _ROWS:
         hints.insert(0, f"All {text.count(total)} codecs: --all")
-    if not path and not shell:
+    if not path and not shell and not whole:
         return lines  # measured from Python: options of the command do not apply
     shown = "     ".join(hints)
     return [*lines, *([[(f"  {hint}", "dim")] for hint in ([shown] if len(shown) + 2 <= width else hints)])]

@@ -5,18 +5,32 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import PurePath
+from typing import Any
 
 from tare.codec.codec import Codec
 from tare.errors import MissingLibrary, Unsupported, UsageError
+from tare.measure.verdict import gains
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.file_names import file_name
 from tare.report import text
 from tare.report.digest import Digest, mapping
 from tare.report.measured import kept_by, ranked
 
-__all__ = ["back_call", "call", "command", "encoding_of", "for_others", "other_kind", "read_call"]
+__all__ = [
+    "back_call",
+    "call",
+    "command",
+    "encoding_of",
+    "for_others",
+    "is_default_use",
+    "is_sent",
+    "other_kind",
+    "read_call",
+    "whole_file",
+]
 
 # The name of data that came through a pipe.
 STANDARD_INPUT = "standard input"
@@ -47,6 +61,36 @@ def for_others(found: Digest, path: str = "") -> tuple[str, str]:
     return (done, f"for other tools: {verdict_text.costing(verdict, codec)}") if done else ("", "")
 
 
+def is_default_use(found: Digest) -> bool:
+    """Whether the command was given no use, so that whoever typed it may not know that there are others."""
+    named = mapping(found.record.get("settings")).get("profile")
+    chosen = named is not None or found.profile != found.derived.get("headline_profile")
+    return bool(found.record.get("command")) and not chosen
+
+
+def is_sent(found: Digest) -> bool:
+    """Whether the data is messages that a program sends, so that no command makes a file of them.
+
+    Many messages in one file would be one value; of one document the program calls the codec.
+    """
+    if found.verdict.get("messages"):
+        return True
+    return found.profile == "message" and found.dataset.get("kind") == "document" and is_default_use(found)
+
+
+def whole_file(found: Digest, path: str = "") -> str:
+    """The command that measures messages as the file that they came in; empty for all else.
+
+    Args:
+        found: The record.
+        path: The user's own file; the name of the data by default.
+    """
+    name = path or text.visible(found.dataset.get("name") or "", 200)
+    if not is_sent(found) or not mapping(found.verdict.get("source")).get("format") or not name:
+        return ""
+    return f"tare measure {path or shlex.quote(name)} --for keep" if name != STANDARD_INPUT else ""
+
+
 def command(found: Digest, path: str = "", *, codec: str = "") -> str:
     """The line of the shell that does what was recommended; empty for a value that is in no file.
 
@@ -61,13 +105,11 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
     if not codec or not format:
         return ""
     message = verdict.get("profile") == "message"
-    same = have.get("codec") == codec
+    same = have.get("codec") == codec or (bool(other) and _is_as_it_is(codec, have))
     if same and len(ranked(found)) < 2:
         return ""  # nothing else was measured
     # Where no choice can be felt, what is there already is the least to do.
-    settled = bool(verdict.get("small") and have.get("codec")) or str(verdict.get("beside") or "").startswith(
-        "the "
-    )
+    settled = bool(verdict.get("keeps_file")) or str(verdict.get("beside") or "").startswith("the ")
     if same or (settled and not message and not other):
         return "" if message else f"keep the file{'s as they are' if found.files else ' as it is'}"
     name = path or text.visible(found.dataset.get("name") or "data", 200)
@@ -85,6 +127,15 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
     if kept_by(found, codec).startswith("changes"):
         words.append("--allow-loss")
     return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
+
+
+def _is_as_it_is(codec: str, have: Mapping[str, Any]) -> bool:
+    """Whether the file that the user has is what a codec writes, but for spaces, as text by whatever library."""
+    return (
+        not have.get("compressed")
+        and have.get("format") in ("csv", "json", "ndjson")
+        and gains.is_own_format(codec, have)
+    )
 
 
 def _words(found: Digest, path: str) -> list[str]:

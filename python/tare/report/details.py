@@ -348,6 +348,8 @@ def _legend(found: Digest) -> str:
     parts = []
     if found.base and any(row.total.ratio is not None for row in rows):
         parts.append(f"{words.RATIO}: of one write and one read by {text.visible(found.base, 60)}")
+    if any(row.timed and row.size_share is not None for row in rows):
+        parts.append("%: size as a share of the data in memory")
     if any(row.timed and row.provisional for row in rows):
         parts.append("~ from fewer than three processes: no interval")
     parts += filter(None, [words.size_mark(rows), words.full_mark(found)])

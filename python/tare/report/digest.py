@@ -238,7 +238,8 @@ def digest(result: Any, *, profile: str | None = None) -> Digest:
         # A use that was not measured has no verdict of its own; the sentence says why.
         verdict = recommend(record, profile=profile)
     growth = tuple(entry for entry in items(derived.get("growth")) if isinstance(entry, dict))
-    grids = grids_of(record, Source(derived, verdict, growth))
+    format = str(mapping(record.get("dataset")).get("source_format") or "")
+    grids = grids_of(record, Source(derived, verdict, growth, format))
     codecs = []
     for grid in grids:
         codecs += [row.codec for row in grid.rows if row.codec not in codecs]

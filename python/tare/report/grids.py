@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tare.fidelity.comparison import column_of
+from tare.measure.verdict.kept import is_guessed
 from tare.measure.worker.peak_memory import copies
 from tare.report.digest import TIMED, Grid, Row, Times, items, mapping, number
 
@@ -35,11 +37,12 @@ _RANK = {"ok": 0, "lossy": 0, "screened": 1}
 
 @dataclass(frozen=True)
 class Source:
-    """The parts of ``derived`` that grids are made of."""
+    """The parts of ``derived`` that grids are made of, and the format that the data came in."""
 
     derived: dict[str, Any]
     verdict: dict[str, Any]
     growth: tuple[dict[str, Any], ...]
+    format: str = ""
 
 
 def grids_of(record: dict[str, Any], source: Source) -> tuple[Grid, ...]:
@@ -156,7 +159,15 @@ def _grid(
             and entry.get("delivery") in (None, case["labels"].get("delivery"))
         ]
         small = [other for other in cases if other["labels"]["codec"] == codec and other is not case]
-        rows.append(_row(case, ops, figures, curve, _Around(full, scale, small, source.verdict, excluded)))
+        rows.append(
+            _row(
+                case,
+                ops,
+                figures,
+                curve,
+                _Around(full, scale, small, source.verdict, excluded, source.format),
+            )
+        )
     return Grid(*names, labels, full, ops, tuple(sorted(rows, key=_order)))
 
 
@@ -169,6 +180,7 @@ class _Around:
     smaller: list[dict[str, Any]]
     verdict: dict[str, Any]
     excluded: dict[str, str]
+    format: str
 
 
 def _ops(cases: dict[str, dict[str, Any]], figures: dict[str, Any]) -> tuple[str, str]:
@@ -205,13 +217,16 @@ def _row(
         # A codec that got no further than the screening sample has a prediction, not a figure.
         status = "screened" if _size(case) < around.full * 0.9995 else "pending"
     steepest = max(curve, key=lambda entry: number(entry.get("k")) or 0.0, default={})
+    reason = str(case.get("reason") or "")
+    if status == "pending" and case.get("bytes") is None:
+        reason = around.excluded.get(codec) or reason  # time would not help what does not qualify
     cost = [number(value) for value in items(mapping(around.verdict.get("cost_s")).get(codec))]
     n_bytes, share, scaled = _bytes(case, own, status, around.full)
     return Row(
         codec=codec,
         key=str(case.get("key")),
         status=status,
-        reason=str(case.get("reason") or ""),
+        reason=reason,
         size=_size(case),
         write=Times.of(timings.get(ops[0])),
         read=Times.of(timings.get(ops[1])),
@@ -224,7 +239,7 @@ def _row(
         k=number(steepest.get("k")),
         k_lo=number(steepest.get("k_lo")),
         superlinear=any(bool(entry.get("superlinear")) for entry in curve),
-        kept=_kept(case, own),
+        kept=_kept(case, own, around.format),
         predicted_ns=_predicted(status, own, curve, figures, around),
         flags=tuple(map(str, items(own.get("flags")))),
         cost=(cost[0], cost[1], cost[2]) if len(cost) == 3 and None not in cost else None,  # type: ignore[arg-type]
@@ -258,10 +273,21 @@ def _bytes(
     return predicted, share, predicted is not None
 
 
-def _kept(case: dict[str, Any], own: dict[str, Any]) -> str:
+def _kept(case: dict[str, Any], own: dict[str, Any], format: str) -> str:
+    """What came back: all columns, ``6+1 type`` where one is of another type, ``6+1 silent`` where one was changed."""
     verify = mapping(case.get("verify"))
     columns = number(verify.get("columns"))
-    silent = sum(1 for change in items(verify.get("changes")) if mapping(change).get("verdict") == "lossy")
+    changes = [mapping(change) for change in items(verify.get("changes"))]
+    silent = sum(1 for change in changes if change.get("verdict") == "lossy")
+    typed = len(
+        {
+            column_of(change)
+            for change in changes
+            if change.get("verdict") == "type" and column_of(change) and not is_guessed(change, format)
+        }
+    )
+    if columns and typed and not silent and not verify.get("unchecked"):
+        return f"{columns - typed:,.0f}+{typed:,} type{'s' * (typed > 1)}"
     if not verify or (own.get("kept") and not silent):
         return str(own.get("kept") or "")
     if columns is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tare.codec.titles import titles_of
 from tare.report import answer, exchanging, text, words
-from tare.report.commands import call, command, for_others
+from tare.report.commands import call, command, for_others, is_sent
 from tare.report.digest import Digest, Grid, Row, Times, digest
 from tare.report.measured import estimated, kept_by
 from tare.report.precision import seldom
@@ -88,9 +88,11 @@ def _answer(found: Digest) -> list[str]:
     others = [f"- {line}" for line in lines[1:]]
     others += [f"- {_md(answer.signed(change), 200)}" for change in words.flips(found)]
     doubt = text.one_line(found.verdict.get("doubt") or "", 900).replace("`", "")
+    keeps = text.one_line(found.verdict.get("keeps_file") or "", 200)
+    if keeps:
+        lines[0], doubt = f"{_md(keeps[:1].upper() + keeps[1:], 200)}. {lines[0]}", ""
     parts = [" ".join(filter(None, [lines[0], gained])), _md(answer.signed(doubt), 900), "\n".join(others)]
-    # A file of many messages would be one value, and no message.
-    done = ("" if found.verdict.get("messages") else command(found)) or call(found)
+    done = ("" if is_sent(found) else command(found)) or call(found)
     other, why = for_others(found)
     parts.append(f"Do it: {_done(done)}")
     if other:

@@ -64,7 +64,7 @@ def render(
     return paint(lines, columns) if color else "".join(plain(line) for line in lines)
 
 
-def show(result: Any, *, stream: Any = None, **options: Any) -> None:
+def show(result: Any, *, stream: Any = None, width: int | None = None, **options: Any) -> None:
     """Write the report to a stream, as wide and as colourful as that stream allows.
 
     rich decides: a pipe, a file, ``NO_COLOR`` or a dumb terminal get the plain text.
@@ -72,13 +72,14 @@ def show(result: Any, *, stream: Any = None, **options: Any) -> None:
     Args:
         result: A Result, or a record as a dict.
         stream: A text stream; standard output by default.
+        width: Columns of what is no terminal; 100 by default.
         options: As in `render`, but for the width and the colour.
     """
     from rich.console import Console
 
     console = Console(file=stream)
     color = console.is_terminal and not console.no_color and console.color_system is not None
-    wide = console.width if console.is_terminal else _PIPE
+    wide = console.width if console.is_terminal else width or _PIPE
     shown = render(result, width=wide, color=color, **options)
     encoding = getattr(console.file, "encoding", None) or "utf-8"
     console.file.write(encodable(shown, encoding))

@@ -8,6 +8,7 @@ from typing import Any
 
 from tare.codec.titles import title_of
 from tare.measure.analysis.ranked_cases import STAGES, is_ranked
+from tare.measure.verdict.kept import quoted_path
 from tare.measure.verdict.text import IDLE, READING_ALONE, WRITING_ALONE, listed, noise_floor, parted
 from tare.report import text
 from tare.report.digest import TIMED, Digest, Grid, Row, items, mapping, number
@@ -60,8 +61,9 @@ STATUS = {
 # Heading of one write and one read together as a multiple of the base's. A verdict's "cost" is another
 # thing: it weighs writes, reads and the link as the use does.
 RATIO, ALIKE, GROWTH = "times base", "alike", "growth"
-# From this share of a call on, freeing its result is said apart.
-_FREEING, _OF_FREEING = 0.1, ("drop_ns", "batch", "wall_ns")
+# From this share of a call on, freeing its result is said apart; one freeing is timed by itself, so that of less
+# than so many ns most is the reading of the clocks.
+_FREEING, _OF_FREEING, _TOLD_NS = 0.1, ("drop_ns", "batch", "wall_ns"), 50e3
 # A range beyond this is not a prediction.
 RANGE = 3.0
 # Verdict -> what it means, for legends.
@@ -301,7 +303,7 @@ def losses(row: Row, limit: int = 3) -> str:
     for change in silent[:limit]:
         n = number(change.get("count"))
         times = f" ({text.count(n)} values)" if n and n > 1 else ""
-        shown.append(f"{text.visible(change.get('path') or 'the value', 40)}{times}")
+        shown.append(f"{text.visible(quoted_path(change, 40), 60)}{times}")
     more = f" and {len(silent) - limit} more" if len(silent) > limit else ""
     return ", ".join(shown) + more
 
@@ -471,12 +473,16 @@ def _drops_each(found: Digest) -> bool:
 
 
 def _freeing(row: Row, op: str) -> float:
-    """The share of a call that freeing its result takes: the median over its samples."""
+    """The share of a call that freeing its result takes: the median over its samples; 0 where it is too short to tell."""
     shares = []
     for launch in row.case.get("launches") or []:
         column = mapping(mapping(mapping(launch).get("samples")).get(op))
         cells = zip(*(map(number, items(column.get(name))) for name in _OF_FREEING), strict=False)
-        shares += [drop * batch / wall for drop, batch, wall in cells if drop and batch and wall]
+        shares += [
+            drop * batch / wall if drop >= _TOLD_NS else 0.0
+            for drop, batch, wall in cells
+            if drop and batch and wall
+        ]
     return median(shares) if shares else 0.0
 
 

@@ -18,8 +18,7 @@ from tare.datasets import csvs, csvstream
 from tare.datasets.csv_dialect import dialect
 from tare.datasets.source import find
 from tare.errors import Malformed, Truncated
-from tare.measure.verdict import figures
-from tare.measure.verdict import text as verdict_text
+from tare.measure.verdict import figures, gains
 from tare.measure.verdict.negligible import no_matter
 from tare.scale.csv_ranges import read_csv_range
 from tare.scale.ranges import schema_to_text
@@ -344,10 +343,12 @@ def test_a_text_with_tabs_is_called_tsv(tmp_path: Path, name: str, delimiter: st
     assert (title, "csv") == (found.summary()["source_title"], found.summary()["source_format"])
     assert title == tare.inspect(path).title
     record = {"dataset": found.summary()}
-    source = figures.source(record, cast(Any, SimpleNamespace(timed={})))
-    assert title == verdict_text.source_name(source)
+    source = figures.source(
+        record, cast(Any, SimpleNamespace(timed={}, profile=SimpleNamespace(subset_reads=0)))
+    )
+    assert title == gains.source_name(source)
     timed = {**source, "codec": "csv:pyarrow"}
-    assert f"the {title} you have is fine" in no_matter({"small": True, "source": timed})
+    assert f"keep the {title} you have" in no_matter({"small": True, "source": timed})
 
 
 def test_tsv_is_a_format_wherever_csv_is_one(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_base_that_nobody_asked_for_does_not_win():
     verdict = recommend(record, profile="message")
     assert verdict["codec"] == "slow:slow"
     assert "; the only codec that was asked for" in verdict["sentence"]
-    assert {"codec": "json:stdlib", "reason": "there for comparison: it was not asked for"} in verdict[
+    assert {"codec": "json:stdlib", "reason": "for comparison only, as --codec does not name it"} in verdict[
         "excluded"
     ]
 

@@ -177,7 +177,7 @@ def test_no_codec_fits_is_said_in_names_and_to_the_end():
     lossy = Planted("yaml:pyyaml", 900, 900, 0.6, "lossy", "", (("[*].at", "lossy", 9),), flags=FLAT)
     record = made("document", (*MESSAGES, lossy))
     shown = " ".join(terminal.render(record, profile="random").split())
-    assert "JSON (stdlib), JSON (orjson), MessagePack (msgspec) left out (cannot be read in part)" in shown
+    assert "JSON (stdlib), JSON (orjson) and MessagePack (msgspec) left out (cannot be read in part)" in shown
     assert "YAML (PyYAML) left out (data changed silently; cannot be read in part)" in shown
     assert "--allow-loss" not in shown
     assert "could qualify." in shown
@@ -275,10 +275,10 @@ def test_the_commands_of_a_folder_take_the_folder(records):
 def test_losses_stand_beside_the_figures(records):
     """A codec that changes values is drawn with what it changes, and is not recommended."""
     shown = terminal.render(records["zips"])
-    assert "CSV changes zip" in shown
+    assert 'CSV changes "zip"' in shown
     assert records["zips"]["derived"]["headline"]["codec"] != "csv:pyarrow"
     assert "CSV" in next(
-        line for line in terminal.render(records["zips"], width=140).splitlines() if "changes zip" in line
+        line for line in terminal.render(records["zips"], width=140).splitlines() if 'changes "zip"' in line
     )
 
 
@@ -392,9 +392,49 @@ def test_what_is_not_sure_is_said_in_words(records):
     )
     shown = terminal.render(record, width=80)
     assert "      Cost: 1 write + 10 reads + 1 s/GB (tare measure --help uses)\n" in shown
-    assert "Cost: " not in terminal.render(records["table"])
+    assert "Cost: " not in terminal.render(records["one"])  # nothing to compare it with
     assert "Can't tell whether it is the best: " in terminal.render(records["noisy"])
     assert "Close" not in terminal.render(records["table"])
+
+
+def test_messages_have_calls_and_a_hint_to_the_file_that_they_are_in(records):
+    """A file of one message is not what is wanted; of the log as a whole another command tells."""
+    record = copy.deepcopy(records["messages"])
+    record["settings"], record["command"] = {}, "tare measure config.json"
+    record["dataset"] |= {
+        "name": "config.json",
+        "source_format": "json",
+        "bytes_disk": 90,
+        "items": 1,
+        "shape": {},
+    }
+    record["derived"] = derive(record)
+    assert record["derived"]["headline_profile"] == "message"
+    shown = terminal.render(record)
+    assert "Do it:" not in shown
+    assert "  Python:   tare.encode(value, " in shown
+    assert "  File:     tare measure config.json --for keep\n" in shown
+    assert "  File:     tare measure 'a b.json' --for keep\n" in terminal.render(record, path="'a b.json'")
+    assert "the round trip of 0.3 ms, the same for all, is left out" in " ".join(shown.split())
+    assert "tare measure config.json --for keep" in render_html(record)
+
+
+def test_the_file_at_hand_is_said_to_cost_less_where_it_does():
+    """Of codecs that were asked for the best may be worse than what is there already, and is no fastest of anything."""
+    asked, have = (
+        Planted("csv:pandas", 900, 900, 0.9, flags=FLAT),
+        Planted("parquet:pyarrow", 100, 90, 0.2, flags=FLAT),
+    )
+    record = made(planted=(have, asked))
+    record["codecs"]["parquet:pyarrow"]["asked"] = False
+    record["dataset"] |= {"source_format": "parquet", "bytes_disk": None}
+    record["derived"] = derive(record)
+    shown = " ".join(terminal.render(record).split())
+    assert "Use CSV (pandas)" in shown
+    assert re.search(
+        r"The Parquet you have costs \d+ % less in all: keep it unless you need another\.", shown
+    )
+    assert "also the" not in shown
 
 
 def test_where_nothing_was_measured_it_says_so(records):
@@ -501,7 +541,7 @@ def test_markdown_has_the_words_of_the_terminal(records):
         for label, one in answer.routes_of(found):
             assert re.search(rf"{label}:? \*\*{re.escape(title_of(one['codec']))}\*\*", shown), (name, label)
             assert answer.signed(answer.cells(found, one)[0]) in shown
-        command = re.search(r"Do it: +(.*)", terminal.render(records[name]))[1]
+        command = re.search(r"(?:Do it|Python): +(.*)", terminal.render(records[name]))[1]
         assert f"Do it: `{command}`" in shown, name
     ours = made("document", OURS)
     ours["dataset"] |= {"name": "own.yaml", "source_format": "yaml", "bytes_disk": 10**6}

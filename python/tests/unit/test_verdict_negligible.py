@@ -108,9 +108,13 @@ def test_small_data_is_marked_as_such_and_decided_as_ever():
     record["dataset"] |= {"source_format": "csv", "bytes_disk": 100}
     verdict = recommend(record, profile="keep")
     assert verdict["small"]
-    assert no_matter(verdict).endswith("; the CSV you have is fine")
+    assert no_matter(verdict).startswith("keep the CSV you have: ")
     record["derived"] = derive(record)
-    assert "keep the file as it is" in terminal.render(record)
+    shown = terminal.render(record)
+    assert "  Keep the CSV you have: the data is too small for the format to matter.\n" in shown
+    assert "  Cheapest" in shown
+    assert "keep the file as it is" in shown
+    assert not any(doubt in shown for doubt in ("Close", "Can't tell"))
     # A format that was not measured may do worse: nothing is said of it.
     record["dataset"] |= {"source_format": "xlsx"}
     verdict = recommend(record, profile="keep")
@@ -162,7 +166,7 @@ def test_a_small_file_does_as_well_though_its_format_loses_values_when_written_a
         "csv:pyarrow",
         True,
     )
-    assert no_matter(verdict).endswith("; the CSV you have is fine")
+    assert no_matter(verdict).startswith("keep the CSV you have: ")
     record["dataset"] |= {"source_format": "parquet"}
     assert recommend(record, profile="cache")["small"] is False
 

@@ -38,7 +38,7 @@ METHOD = 2
 """The method of taking samples: 2 drops each result before the next call, 1 held the results of a batch until the clocks were read."""
 
 # Version of the block ``derived``; an older one is computed again.
-DERIVED_VERSION = 2
+DERIVED_VERSION = 3
 
 MAX_BYTES = 1 << 30
 """Longest record that is read, in bytes before compression."""

@@ -20,6 +20,7 @@ from tare.measure.verdict import text
 from tare.measure.verdict.constraints import Condition, allowed, barred, losses
 from tare.measure.verdict.cost_model import Costed, Profile
 from tare.measure.verdict.default_use import has_short_lines
+from tare.measure.verdict.kept import quoted
 
 __all__ = ["Choice", "Evidence", "choose", "file_rate", "gather", "short_of_time"]
 
@@ -185,10 +186,10 @@ def choose(
         if reads and case and idle(record, case, analysis.figures.get(case["key"], {}), per_byte):
             failed, why = ("idle",), text.IDLE
         if not why and entry.get("asked") is False:
-            failed, why = ("asked",), "there for comparison: it was not asked for"
+            failed, why = ("asked",), "for comparison only, as --codec does not name it"
         if case is None and grain == "each" and _holds_many(codec):
             failed, why = ("message",), "it holds many messages, not one"
-        elif case is None and record.get("weighing"):
+        elif case is None and failed == ("measured",) and record.get("weighing"):
             why = NOT_REACHED
         if why or one is None:
             choice.excluded.append((codec, failed, why))
@@ -315,9 +316,8 @@ def _unfit(
     status, lost = case.get("status"), losses(case.get("verify"))
     if status == "lossy" or lost:
         if not allowed(case.get("verify"), allow_loss):
-            return (
-                "loss",
-            ), f"changes data silently: {text.listed(lost)}" if lost else "changes data silently"
+            named = text.listed([quoted(path[:60]) for path in lost], width=80)
+            return ("loss",), f"changes data silently: {named}" if lost else "changes data silently"
     elif status == "pending":
         return ("measured",), case.get("reason") or "the time ran out before it was measured"
     elif status != "ok":

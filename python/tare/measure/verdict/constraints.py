@@ -9,6 +9,8 @@ from typing import Any
 
 from tare.errors import UsageError
 from tare.fidelity.comparison import column_of
+from tare.measure.verdict.kept import quoted_path
+from tare.measure.verdict.units import listed
 
 __all__ = [
     "REQUIRES",
@@ -59,10 +61,16 @@ def _flag(name: str, text: str) -> Condition:
 
 
 def _keeps_types(_: Mapping[str, Any], verify: Mapping[str, Any]) -> str:
-    changed = [change["path"] for change in verify.get("changes") or () if change.get("verdict") != "same"]
+    changed = [
+        quoted_path(change) for change in verify.get("changes") or () if change.get("verdict") != "same"
+    ]
     if verify.get("verdict") == "same" and not changed:
         return ""
-    return f"changes types or values: {_list(changed)}" if changed else "types were not shown to come back"
+    return (
+        f"changes types or values: {listed(changed, width=80)}"
+        if changed
+        else "types were not shown to come back"
+    )
 
 
 def _many_languages(name: str, least: int) -> Condition:
@@ -244,8 +252,3 @@ def kept(case: Mapping[str, Any]) -> str:
     if not bad:
         return f"all{mark}" if verify.get("verdict") in ("same", "type") else ""
     return f"{len(bad)} changed"
-
-
-def _list(paths: Sequence[str], most: int = 3) -> str:
-    shown = ", ".join(path[:40] for path in paths[:most])
-    return shown + (f" and {len(paths) - most} more" if len(paths) > most else "")

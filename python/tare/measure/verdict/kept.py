@@ -9,7 +9,7 @@ from typing import Any
 from tare.fidelity.comparison import column_of
 from tare.measure.verdict.units import listed
 
-__all__ = ["came_back", "is_guessed", "names_types"]
+__all__ = ["came_back", "is_guessed", "names_types", "quoted", "quoted_path"]
 
 # A value that is shown has at most so many characters.
 SHORT = 24
@@ -51,7 +51,7 @@ def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
     'keeps all 11 columns'
     >>> zeros = {"path": "zip", "verdict": "lossy", "in": "'00501'", "out": "501"}
     >>> came_back({"verify": {"verdict": "lossy", "columns": 2, "changes": [zeros]}})
-    'changes zip: leading zeros lost'
+    'changes "zip": leading zeros lost'
     >>> unit = {"path": "ts", "verdict": "type", "in": "timestamp[s]", "out": "timestamp[ms]"}
     >>> came_back({"verify": {"verdict": "type", "columns": 2, "changes": [unit]}}, "csv")
     'keeps both columns'
@@ -73,6 +73,32 @@ def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
     return f"keeps every value{said}"
 
 
+def quoted(path: str, side: str | None = None) -> str:
+    """A column or path within a sentence, in quotes; of what is beside the columns, such as ``(metadata)``, as it is.
+
+    Args:
+        path: As a change has it, or a column's name.
+        side: Which side of it changed, which ends the path; empty for the value itself.
+
+    >>> quoted("zip"), quoted("(metadata)", "metadata"), quoted("tags (key order)", "key order"), quoted("price (EUR)", "")
+    ('"zip"', '(metadata)', '"tags" (key order)', '"price (EUR)"')
+    """
+    end = f" ({side})" if side else ""
+    if path == end.strip() or (side is None and path.startswith("(")):
+        return path
+    return f'"{path.removesuffix(end)}"{end}' if end and path.endswith(end) else f'"{path}"'
+
+
+def quoted_path(change: Mapping[str, Any], limit: int = 60) -> str:
+    """The column or path of a change in quotes; ``the value`` where it is of the whole.
+
+    >>> quoted_path({"path": "zip"}), quoted_path({})
+    ('"zip"', 'the value')
+    """
+    path = str(change.get("path") or "")
+    return quoted(path[:limit], change.get("side")) if path else "the value"
+
+
 _ZEROS = "leading zeros lost"
 _EMPTIED = "missing values become empty text"
 _MADE_MISSING = "empty texts become missing"
@@ -82,9 +108,9 @@ def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
     """Returns the columns that lose values; the first change that can be described in a few words leads, with its description.
 
     >>> _lost([{"path": "note", "in": "None", "out": "''"}, {"path": "zip", "in": "'08595' (string)", "out": "8595.0 (double)"}])
-    'changes zip (leading zeros lost), note'
+    'changes "zip" (leading zeros lost) and "note"'
     >>> _lost([{"path": "note", "in": "null", "out": "''"}, {"path": "city", "in": "null", "out": "''"}])
-    'changes note, city: missing values become empty text'
+    'changes "note" and "city": missing values become empty text'
     """
     if not changes:
         return "changes data silently"
@@ -92,13 +118,13 @@ def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
     if not any(hows):
         hows = [_missing_or_empty(str(change.get("in")), str(change.get("out"))) for change in changes]
     first = next((place for place, how in enumerate(hows) if how), 0)
-    names = [str(change.get("path") or "the value") for change in changes]
+    names = [quoted_path(change) for change in changes]
     if len(names) == 1:
-        return f"changes {names[0][:60]}{f': {hows[0]}' if hows[0] else ''}"
+        return f"changes {names[0]}{f': {hows[0]}' if hows[0] else ''}"
     if hows[0] in (_ZEROS, _EMPTIED, _MADE_MISSING) and len(set(hows)) == 1:
-        return f"changes {listed(names, width=60)}: {hows[0]}"
-    names.insert(0, names.pop(first)[:60] + (f" ({hows[first]})" if hows[first] else ""))
-    return f"changes {listed(names, width=60 + len(hows[first]) + 3)}"
+        return f"changes {listed(names, width=80)}: {hows[0]}"
+    names.insert(0, names.pop(first) + (f" ({hows[first]})" if hows[first] else ""))
+    return f"changes {listed(names, width=80 + len(hows[first]))}"
 
 
 def _value(shown: Any) -> str:
@@ -132,9 +158,9 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 
     >>> index = {"path": "cat", "in": "dictionary<values=string, indices=int8, ordered=0>", "out": "dictionary<values=string, indices=int32, ordered=0>"}
     >>> _typed([index, {"path": "lst", "in": "list<item: int32>", "out": "large_list<item: int32>"}], 7)
-    'keeps every value, cat with another dictionary index type, lst as large_list'
+    'keeps every value, "cat" with another dictionary index type, "lst" as large_list'
     >>> _typed([{"path": "cat (levels)", "side": "levels", "in": "['b', 'a']", "out": "['a', 'b']"}], 7)
-    'keeps every value, column cat with its categories in another order'
+    'keeps every value, column "cat" with its categories in another order'
     """
     if not columns:
         return f"{_KEPT}{len(changes)} path{'s' * (len(changes) > 1)} as another type"
@@ -143,14 +169,14 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
         if column := column_of(change):
             of.setdefault(column, []).append(change)
     if not of:
-        return f"keeps all columns, but not {listed([one['path'] for one in changes])}"
+        return f"keeps all columns, but not {listed([quoted_path(one) for one in changes], width=80)}"
     became = {column: _became(several) for column, several in of.items()}
-    told = [f"{column[:30]} {how}" for column, how in became.items()]
+    told = [f"{quoted(column[:30], '')} {how}" for column, how in became.items()]
     if len(told) == 1:
         return f"{_KEPT}{'column ' * (columns > 1 and not told[0].startswith('('))}{told[0]}"
     more = min(len(told), columns) - _NAMED
     if set(became.values()) == {_ANOTHER}:
-        names = ", ".join(column[:30] for column in list(of)[:_NAMED])
+        names = ", ".join(quoted(column[:30], "") for column in list(of)[:_NAMED])
         return f"{_KEPT}{names}{f' and {more:,} more' if more > 0 else ''} {_ANOTHER}"
     return f"{_KEPT}{', '.join(told[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
 

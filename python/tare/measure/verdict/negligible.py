@@ -12,8 +12,8 @@ from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
 from tare.measure.verdict.cost_model import cost
+from tare.measure.verdict.gains import source_name
 from tare.measure.verdict.kept import is_guessed
-from tare.measure.verdict.text import source_name
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
@@ -24,6 +24,7 @@ __all__ = [
     "WORTH",
     "is_common",
     "is_small",
+    "keeps_file",
     "keeps_types",
     "line_change",
     "no_matter",
@@ -167,19 +168,27 @@ def is_small(choice: Choice, costs: Costs, own: str | None = None) -> bool:
 
 
 def no_matter(verdict: Mapping[str, Any]) -> str:
-    """Says that the data is too small for the choice to matter, and of the user's own format if that was timed; empty if it is not.
+    """Says that the data is too small for the choice to matter, and to keep the user's own file if that was timed; empty if it is not.
 
     >>> no_matter({"small": True, "source": {"format": "csv", "codec": "csv:pyarrow"}})
-    'the data is too small for the format to matter; the CSV you have is fine'
+    'keep the CSV you have: the data is too small for the format to matter'
     >>> no_matter({"small": True, "source": {"format": "csv", "codec": None}})
     'the data is too small for the format to matter'
     """
     if not verdict.get("small"):
         return ""
-    source = verdict.get("source") or {}
-    have = source_name(source) if source.get("codec") else ""
     said = "the data is too small for the format to matter"
-    return f"{said}; the {have} you have is fine" if have else said
+    return f"keep the {source_name(verdict['source'])} you have: {said}" if keeps_file(verdict) else said
+
+
+def keeps_file(verdict: Mapping[str, Any]) -> bool:
+    """Whether the file that the user has does as well as what is recommended, as the data is too small to tell.
+
+    >>> keeps_file({"small": True, "source": {"format": "csv", "codec": "csv:pyarrow"}}), keeps_file({"small": False})
+    (True, False)
+    """
+    source = verdict.get("source") or {}
+    return bool(verdict.get("small") and source.get("codec") and source_name(source))
 
 
 def rarity(codec: str, source_format: str = "") -> int:

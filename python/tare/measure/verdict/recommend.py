@@ -11,14 +11,14 @@ from tare.errors import UsageError
 from tare.measure.analysis.figures import Analysis
 from tare.measure.analysis.ranked_cases import TOTAL
 from tare.measure.analysis.statistics import Array, quantiles
-from tare.measure.verdict import figures, text
+from tare.measure.verdict import figures, gains, text
 from tare.measure.verdict.break_even import flips
 from tare.measure.verdict.choice import Choice, Evidence, choose, gather, short_of_time
 from tare.measure.verdict.confidence import FEW_SAMPLES, Confidence, confidence_of
 from tare.measure.verdict.constraints import conditions
 from tare.measure.verdict.cost_model import PROFILES, Costed, Profile, cost, wins
 from tare.measure.verdict.default_use import default_profile
-from tare.measure.verdict.negligible import is_small, preference, preferred
+from tare.measure.verdict.negligible import is_small, keeps_file, no_matter, preference, preferred
 
 __all__ = ["recommend"]
 
@@ -56,7 +56,8 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         where ``messages`` says of how many; ``share``: how much of the data was measured; ``part``: the column that is read; ``beside, keeps,
         doubt, preferred, only_ours``: the gain, what comes back, what is not sure, why it is not the cheapest, and whether
         only Tare reads its format, in words; ``for_others``: then the codec that costs least of those that others read. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
-        trip, which is the same for all. ``small`` says that no choice can be felt. ``sentence, reasons, flips,
+        trip, which is the same for all. ``small`` says that no choice can be felt, ``keeps_file`` then to keep the
+        file; ``source_costs`` is the cost of the format that the user has, as a multiple. ``sentence, reasons, flips,
         excluded, executes_code, provisional, named`` as reports need them.
 
     Raises:
@@ -98,6 +99,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
     best = preferred(choice, costs)
     sure = confidence_of(best, choice, costs, analysis)
     others = sorted((one for one in choice.several if one is not best), key=lambda one: costs[one.codec][0])
+    have = figures.source(record, choice)
     few = analysis.figures[best.key][TOTAL].samples < FEW_SAMPLES
     verdict = {
         "profile": use.name,
@@ -111,7 +113,8 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
         "noise": sure.noise,
         "executes_code": choice.runs_code(best.codec),
-        "small": is_small(choice, costs, figures.source(record, choice)["codec"]),
+        "small": is_small(choice, costs, have["codec"]),
+        "source_costs": _source_costs(choice, costs[best.codec][0], have["codec"]),
         "provisional": few or choice.predicted or sure.noise > 0 or bool(choice.unreached),
         "flips": flips(best, choice, costs, _unsettled(choice, sure)),
         "excluded": _excluded(choice),
@@ -127,12 +130,22 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         choice.notes.append("provisional: measured only once or twice")
     verdict |= _for_others(best, others, choice, costs)
     verdict["preferred"] = preference(best, choice, costs)
-    verdict["beside"] = text.beside(verdict)
+    verdict["keeps_file"] = no_matter(verdict) if keeps_file(verdict) else ""
+    verdict["beside"] = gains.beside(verdict)
     verdict["keeps"] = text.came_back(choice.cases[best.codec], choice.source_format)
     verdict["doubt"] = text.doubt(verdict)
     verdict["sentence"] = text.sentence(verdict, choice)
     verdict["reasons"] = text.reasons(verdict, choice, others)
     return verdict
+
+
+def _source_costs(choice: Choice, own: float, codec: str | None) -> float | None:
+    """Returns the cost of the format that the user has as a multiple of the recommended one's; None where it is not known.
+
+    It need not qualify: the file is there already.
+    """
+    have = choice.timed.get(codec or "")
+    return cost(have, replace(choice.profile, rtt_s=0.0))[0] / own if have is not None and own > 0 else None
 
 
 def _part(record: Mapping[str, Any]) -> str:
@@ -152,9 +165,9 @@ def _for_others(
         return {"only_ours": "", "for_others": None}
     usual = next((one for one in others if not is_ours(one.codec)), None)
     if usual is None:
-        return {"only_ours": text.only_ours(best.codec), "for_others": None}
+        return {"only_ours": gains.only_ours(best.codec), "for_others": None}
     ratio = costs[usual.codec][0] / max(costs[best.codec][0], 1e-30)
-    return {"only_ours": text.only_ours(best.codec, usual.codec, ratio), "for_others": usual.codec}
+    return {"only_ours": gains.only_ours(best.codec, usual.codec, ratio), "for_others": usual.codec}
 
 
 def _unsettled(choice: Choice, sure: Confidence) -> list[Costed]:

@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tare.codec.ids import split_id
 from tare.codec.titles import title_of, titles_of
 from tare.measure.analysis.extrapolate import OPERATIONS
+from tare.measure.verdict.gains import WORTH, against
 from tare.measure.verdict.kept import came_back
 from tare.measure.verdict.units import duration, listed, noise_floor, percent, rate, size, times
 from tare.quantities import amount
@@ -26,10 +26,8 @@ __all__ = [
     "IDLE",
     "READING_ALONE",
     "WRITING_ALONE",
-    "against",
     "alone",
     "amount",
-    "beside",
     "came_back",
     "costing",
     "counts",
@@ -37,16 +35,14 @@ __all__ = [
     "duration",
     "failure",
     "flip",
-    "format_name",
     "is_estimated",
-    "is_own_format",
     "listed",
     "noise_floor",
     "nothing",
-    "only_ours",
     "percent",
     "rate",
     "reasons",
+    "round_trip",
     "sentence",
     "size",
     "sized",
@@ -62,8 +58,6 @@ WRITING_ALONE = "reading was not measured: of writing alone"
 # How sure a recommendation is.
 CLEAR, CLOSE, CANNOT_TELL = "clear", "close", "can't tell"
 
-# Below this, a difference is not worth a sentence.
-WORTH = 1.1
 # From this share on, it is all of the data.
 WHOLE = 0.9995
 # As many rivals are named, with what they cost.
@@ -165,123 +159,6 @@ def flip(axis: str, side: str, where: Crossing, codec: str) -> str:
     return f"{lead} {at} {unit}{between}: {codec}"
 
 
-def against(own: Mapping[str, Any], other: Mapping[str, Any], ways: Sequence[str] = ("read",)) -> str:
-    """How a codec differs from another, by one ratio each, always in the direction above one; empty if it does not.
-
-    Args:
-        own: ``bytes, write_s, read_s`` of the codec, ``part_s`` where parts are read; what is None is left out.
-        other: The same of the other.
-        ways: Which times are compared: ``read``, ``write``.
-
-    >>> against({"bytes": 5.7e6, "read_s": 0.016}, {"bytes": 29.9e6, "read_s": 0.037})
-    '5.2x smaller and 2.3x faster to read'
-    >>> against({"bytes": 2e6, "read_s": 1.0}, {"bytes": 1e6, "read_s": 1.02})
-    '2.0x larger'
-    >>> against({"bytes": 2e6, "read_s": 1.0}, {"bytes": 1e6, "read_s": 9.0})
-    '2.0x larger but 9.0x faster to read'
-    """
-    better: list[str] = []
-    worse: list[str] = []
-    size = _ratio(own.get("bytes"), other.get("bytes"))
-    if size:
-        (better if size > 1 else worse).append(
-            f"{times(max(size, 1 / size))} {'smaller' if size > 1 else 'larger'}"
-        )
-    for way in ways:
-        part = way == "read" and "part_s" in own
-        speed = _ratio(*(one.get("part_s" if part else f"{way}_s") for one in (own, other)))
-        if speed:
-            said = f"{times(max(speed, 1 / speed))} {'faster' if speed > 1 else 'slower'} to {way}{' a part' * part}"
-            (better if speed > 1 else worse).append(said)
-    if better and worse:
-        # The size stands first, whichever side it is on.
-        first, second = (better, worse) if size is None or size > 1 else (worse, better)
-        return f"{_joined(first)} but {_joined(second)}"
-    return _joined(better or worse)
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def _ratio(own: float | None, other: float | None) -> float | None:
-    """How many times less the own figure is; None where that is not worth a word."""
-    if not own or not other:
-        return None
-    ratio = other / own
-    return ratio if ratio >= WORTH or ratio <= 1 / WORTH else None
-
-
-def beside(verdict: Mapping[str, Any]) -> str:
-    """What is gained against the file that the user has, or against the usual format; empty if nothing is known.
-
-    Args:
-        verdict: The verdict, with ``chosen``, ``source`` and ``reference``.
-    """
-    own, have, usual = verdict["chosen"], verdict["source"], verdict["reference"]
-    message = verdict["profile"] == "message"
-    ways = ("write", "read") if message else ("read",)
-    # A line is a message: the file's size is not the size of one.
-    if have["format"] and not (message and have["format"] == "ndjson"):
-        name = f"{'compressed ' * have['compressed']}{source_name(have)}"
-        if is_own_format(own["codec"], have):
-            # What is too small to matter is not told from the file by what writing it anew makes of it.
-            said = "" if verdict.get("small") else against(own, {"bytes": have["bytes"]})
-            return f"{said} than the {name} you have" if said else f"the {name} you have"
-        if said := against(own, have, ways):
-            return f"{said} than the {name} you have"
-    if usual and usual["codec"] != own["codec"]:
-        said = against(own, usual, ways)
-        if said:
-            return f"{said} than {title_of(usual['codec'])}"
-    return ""
-
-
-def is_own_format(codec: str, source: Mapping[str, Any]) -> bool:
-    """Returns whether a codec writes what the user has: the same, or its format by whatever library, not compressed.
-
-    >>> have = {"format": "csv", "codec": "csv:pandas"}
-    >>> is_own_format("csv:pyarrow", have), is_own_format("csv:pyarrow+zstd:3", have), is_own_format("orc", have)
-    (True, False, False)
-    """
-    return codec == source["codec"] or split_id(codec)[::3] == (source["format"], None)
-
-
-def only_ours(codec: str, usual: str = "", ratio: float = 1.0) -> str:
-    """Says that Tare alone reads a format.
-
-    Args:
-        codec: Codec of the format.
-        usual: The codec that costs least of those that others read; empty if there is none.
-        ratio: What it costs, as a multiple.
-
-    >>> only_ours("blit:tare+lz4:1", "json:orjson+zstd:3", 1.3)
-    'only Tare reads blit; the cheapest that other tools read is JSON (orjson) + zstd, 30 % dearer'
-    """
-    lead = f"only Tare reads {format_name(split_id(codec)[0])}"
-    if not usual:
-        return lead
-    more = f"{percent(ratio - 1)} dearer" if ratio >= 1.01 else "which costs the same"
-    return f"{lead}; the cheapest that other tools read is {title_of(usual)}, {more}"
-
-
-def format_name(id: str) -> str:
-    """Returns the name of a format; the id itself of one that is not known."""
-    from tare import formats
-
-    return formats.get(id).title if id in {format.id for format in formats.FORMATS} else id
-
-
-def source_name(source: Mapping[str, Any]) -> str:
-    """Returns the name of the format of a verdict's ``source``, as TSV of a CSV with tabs; empty if it is not known.
-
-    >>> source_name({"format": "csv", "title": "TSV"}), source_name({"format": "csv"}), source_name({})
-    ('TSV', 'CSV', '')
-    """
-    format = str(source.get("format") or "")
-    return str(source.get("title") or format_name(format))[:20] if format else ""
-
-
 def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     """The answer in one or two sentences."""
     own = verdict["chosen"]
@@ -294,6 +171,8 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     facts += [_alone(choice)] if len(choice.several) == 1 and not choice.waiting else []
     facts += [DANGER] if verdict["executes_code"] else []
     lead = "Use" if verdict["confidence"] != CANNOT_TELL else "By default use"
+    if keeps := verdict.get("keeps_file"):
+        lead = f"{keeps[:1].upper()}{keeps[1:]}. Cheapest is"
     told = f"{lead} {title_of(own['codec'])} (`{verdict['route']}`): {'; '.join(facts)}."
     more = doubt(verdict)
     return f"{told} {more}" if more else told
@@ -353,19 +232,16 @@ def doubt(verdict: Mapping[str, Any]) -> str:
         return f"Can't tell whether it is the best: {'; '.join(why)}.{among}{chosen}"
     if level != CLOSE:
         return ""
-    parts = [_rival(verdict, codec) for codec in verdict["rivals"][:NAMED]]
+    near = verdict["rivals"][:NAMED]
+    parts = [costing(verdict, codec) for codec in near]
     if not parts:
         return f"Close: probably the best, but {'; '.join(why) or 'the times vary by more than the codecs differ'}."
     others = len(verdict["rivals"]) - NAMED
     more = f" {others} more cost{'s' * (others == 1)} about as much." if others > 0 else ""
-    return f"Close: {'; '.join(parts)}.{chosen}{more}{f' Also, {why[0]}.' if why else ''}"
-
-
-def _rival(verdict: Mapping[str, Any], codec: str) -> str:
-    """A rival with its cost and what decides: how it differs."""
-    own, its = verdict["cost_s"][verdict["codec"]][0], verdict["cost_s"][codec][0]
-    varies = ", and the times vary by as much" if own and its / own > WORTH else ""
-    return f"{costing(verdict, codec)}{varies}"
+    own = verdict["cost_s"][verdict["codec"]][0]
+    far = own and any(verdict["cost_s"][codec][0] / own > WORTH for codec in near)
+    varies = " The times vary by as much." if far else ""
+    return f"Close: {'; '.join(parts)}.{varies}{chosen}{more}{f' Also, {why[0]}.' if why else ''}"
 
 
 def costing(verdict: Mapping[str, Any], codec: str) -> str:
@@ -385,13 +261,13 @@ def costing(verdict: Mapping[str, Any], codec: str) -> str:
     spent = (
         "costs the same"
         if abs(more) < 0.01
-        else f"costs {times(1 + more)} as much"
+        else f"costs {times(1 + more)} as much in all"
         if more >= 1
-        else f"costs {percent(abs(more))} {'more' if more > 0 else 'less'}"
+        else f"costs {percent(abs(more))} {'more' if more > 0 else 'less'} in all"
     )
     ways = ("write", "read") if verdict["profile"] == "message" else ("read",)
     differs = against(verdict["figures"][codec], verdict["chosen"], ways)
-    return f"{title_of(codec)} {spent} in all{f' ({differs})' if differs else ''}"
+    return f"{title_of(codec)} {spent}{f' ({differs})' if differs else ''}"
 
 
 def reasons(verdict: Mapping[str, Any], choice: Choice, others: Sequence[Costed]) -> list[str]:
@@ -411,26 +287,37 @@ def weights(use: Profile) -> str:
     >>> weights(PROFILES["keep"])
     'files you keep and come back to: 1 write + 5 reads + 20 s/GB'
     """
-    return f"{use.says}: {counts(use.weights())}"
+    numbers = use.weights()
+    return "; ".join(filter(None, (f"{use.says}: {counts(numbers)}", round_trip(numbers))))
 
 
 def counts(numbers: Mapping[str, float | None]) -> str:
-    """Returns what a cost is the cost of.
+    """Returns what a cost is the cost of, without the round trip, which `round_trip` tells of.
 
     Args:
-        numbers: Weights of a use: ``w, r, n, v, rtt, s``, as a verdict has them.
+        numbers: Weights of a use: ``w, r, n, v, s``, as a verdict has them.
 
     >>> counts({"w": 1, "r": 10, "v": 125e6, "s": 1e-9}), counts({"w": 1, "r": 1, "n": 1000})
     ('1 write + 10 reads at 125 MB/s + 1 s/GB', '1 write + 1 read + 1,000 reads of one column')
     """
-    w, r, n, v, rtt, s = (numbers.get(name) or 0.0 for name in ("w", "r", "n", "v", "rtt", "s"))
+    w, r, n, v, s = (numbers.get(name) or 0.0 for name in ("w", "r", "n", "v", "s"))
     parts = [
         f"{_count(times)} {what}{'s' * (times != 1)}" for times, what in ((w, "write"), (r, "read")) if times
     ]
     parts += [f"{_count(n)} read{'s' * (n != 1)} of one column"] if n else []
-    link = f" at {rate(v)}" * bool(v) + f", {rtt * 1e3:.3g} ms round trip" * bool(rtt)
+    link = f" at {rate(v)}" * bool(v)
     price = f" + {s * 1e9:.3g} s/GB" if s else ""
     return f"{' + '.join(parts) or 'nothing'}{link}{price}"
+
+
+def round_trip(numbers: Mapping[str, float | None]) -> str:
+    """Says that the round trip is no part of a cost; empty where there is none.
+
+    >>> round_trip({"rtt": 0.3e-3}), round_trip({})
+    ('the round trip of 0.3 ms, the same for all, is left out', '')
+    """
+    trip = numbers.get("rtt")
+    return f"the round trip of {trip * 1e3:.3g} ms, the same for all, is left out" if trip else ""
 
 
 def _count(times: float) -> str:

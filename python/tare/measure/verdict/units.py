@@ -93,8 +93,8 @@ def listed(names: Sequence[str], most: int = 3, width: int = 60, *, word: str = 
         width: Characters of each, at most.
         word: What stands between them: ``and`` or ``or``.
 
-    >>> listed(["a", "b", "c", "d"])
-    'a, b, c and 1 more'
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d"])
+    ('a and b', 'a, b, c and 1 more')
     >>> listed(["Parquet (zstd, polars)", "Arrow (lz4)"], word="or"), listed(["a", "b"], word="or")
     ('Parquet (zstd, polars) or Arrow (lz4)', 'a or b')
     >>> listed(["x,level=1", "x,level=3", "y"], 2)
@@ -104,8 +104,6 @@ def listed(names: Sequence[str], most: int = 3, width: int = 60, *, word: str = 
     """
     shown = [name[:width] for name in names[:most]]
     shown += [f"{len(names) - most} more"] if len(names) > most else []
-    if any(_IN_ID.search(name) for name in shown) or (word == "or" and len(shown) == 2):
+    if any(_IN_ID.search(name) for name in shown):
         return f" {word} ".join(shown)
-    if len(names) > most or word == "or":
-        return f" {word} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
-    return ", ".join(shown)
+    return f" {word} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))

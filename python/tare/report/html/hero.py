@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from tare.codec.titles import title_of
-from tare.measure.verdict import text as verdict_text
+from tare.measure.verdict import gains
 from tare.measure.verdict.negligible import no_matter
 from tare.report import answer, text, words
 from tare.report.charts import verdict_of
-from tare.report.commands import command, encoding_of, for_others
+from tare.report.commands import command, encoding_of, for_others, is_sent, whole_file
 from tare.report.digest import PROFILES, Digest, items, mapping, number
 from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
@@ -71,6 +71,8 @@ def heading(found: Digest) -> str:
         return "No answer yet: nothing was measured."
     if not verdict.get("codec"):
         return f"No codec fits {text.visible(found.profile, 20)}."
+    if keeps := text.one_line(verdict.get("keeps_file") or "", 200):
+        return f"{keeps[:1].upper()}{keeps[1:]}."
     title = text.visible(_title(found, str(verdict["codec"])), 100)
     gained = text.one_line(verdict.get("beside") or "", 200)
     if gained.startswith("the "):
@@ -86,10 +88,11 @@ def _routes(found: Digest) -> dict[str, dict[str, Any]]:
     figures: dict[str, dict[str, Any]] = {}
     parts = mapping(verdict.get("fastest")).get("part_s") is not None
     fast = "Fastest" if message else f"Fastest to read{' a part' * parts}"
-    for label, key in (("Use", "chosen"), (fast, "fastest"), ("Smallest", "smallest")):
+    best = "Cheapest" if verdict.get("keeps_file") else "Use"
+    for label, key in ((best, "chosen"), (fast, "fastest"), ("Smallest", "smallest")):
         one = mapping(verdict.get(key))
         if one.get("codec"):
-            labels.setdefault(str(one["codec"]), []).append(label if label == "Use" else label.lower())
+            labels.setdefault(str(one["codec"]), []).append(label if label == best else label.lower())
             figures[str(one["codec"])] = one
     out = {}
     for name, said in labels.items():
@@ -154,11 +157,10 @@ def _against(found: Digest, one: dict[str, Any]) -> str:
     if have.get("format") and not message:
         if one.get("codec") == have.get("codec"):
             return "the format you have"
-        name = f"{'compressed ' * bool(have.get('compressed'))}{verdict_text.source_name(have)}"
-        said = verdict_text.against(one, have, ("write", "read"))
-        return f"{said} than the {name} you have" if said else ""
+        said = gains.against(one, gains.comparable(one, have), ("write", "read"))
+        return f"{said} than {gains.owned(one, have)}" if said else ""
     if usual and usual.get("codec") != one.get("codec"):
-        said = verdict_text.against(one, usual, ("write", "read"))
+        said = gains.against(one, usual, ("write", "read"))
         return f"{said} than {_title(found, str(usual['codec']))}" if said else ""
     return ""
 
@@ -241,7 +243,9 @@ def _doubts(found: Digest, said: dict[str, Any]) -> list[str]:
     return [
         text.one_line(found.verdict.get("doubt") or "", 600),
         f"{ours[:1].upper()}{ours[1:]}." if ours else "",
-        f"{small[:1].upper()}{small[1:]}." if (small := no_matter(found.verdict)) else "",
+        f"{small[:1].upper()}{small[1:]}."
+        if (small := no_matter(found.verdict)) and not found.verdict.get("keeps_file")
+        else "",
         "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else "",
         partial[:1].upper() + partial[1:] + "." if partial else "",
         words.provisional_line(found, said),
@@ -257,14 +261,15 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     done = command(found, path)
     name = path or (text.visible(found.dataset.get("name") or "", 200) if have.get("format") else "")
     out = "<h2>Run it</h2>"
-    # A file of all messages would be one value, and no message.
-    if done.startswith("tare convert") and not found.verdict.get("messages"):
+    if done.startswith("tare convert") and not is_sent(found):
         out += _code(done, f"Command that converts the file{'s' * bool(found.files)}")
     own = name if found.verdict.get("profile") != "message" and not found.files else ""
     out += _code(
         runnable(route, kind, runs_code=runs_code, path=own, encoding=encoding_of(found)),
         "Python code that runs the route",
     )
+    if whole := whole_file(found, path):
+        out += f"<p>As a file:</p>{_code(whole, 'Command that measures the file as a whole')}"
     other, why = for_others(found, path)
     if other:
         out += f"<p>{esc(_plain(answer.signed(why)), 300)}:</p>{_code(other, 'What other tools read')}"
