@@ -482,7 +482,7 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     total, measured = len(mapping(found.record.get("codecs"))) or len(found.codecs), len(ranked(found))
     hints = ["Details: -v", "Report: --html report.html"]
     if not every and measured < total:
-        hints.insert(0, f"{text.count(measured)} of {text.count(total)} codecs measured, all: --all")
+        hints.insert(0, f"{text.count(measured)} of {text.count(total)} codecs, the rest: --all")
     elif not every and measured > _ROWS:
         hints.insert(0, f"All {text.count(total)} codecs: --all")
     if not path and not shell and not whole:

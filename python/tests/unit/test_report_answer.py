@@ -416,7 +416,7 @@ def test_messages_have_calls_and_a_hint_to_the_file_that_they_are_in(records):
     assert "  File:     tare measure config.json --for keep\n" in shown
     assert "  File:     tare measure 'a b.json' --for keep\n" in terminal.render(record, path="'a b.json'")
     assert "the round trip of 0.3 ms, the same for all, is left out" in " ".join(shown.split())
-    assert "tare measure config.json --for keep" in render_html(record)
+    assert "tare measure config.json <span>--for" in render_html(record)
 
 
 def test_the_file_at_hand_is_said_to_cost_less_where_it_does():

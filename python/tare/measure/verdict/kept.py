@@ -22,6 +22,11 @@ _KEPT, _NAMED, _ANOTHER, _ALONE = (
     "as another type",
     " (reported by its worker, not checked)",
 )
+# A path, and the side of it that changed.
+_ENDED = re.compile(
+    r"([^(].*) (\((?:class|column order|key order|keys|levels|metadata|names|row names|rows|type)\))",
+    re.DOTALL,
+)
 # A type of Arrow, and what a dictionary is of.
 _IS_TYPE = re.compile(r"[a-z]+(?:_[a-z]+)*[0-9]*(?:_view)?(?:[\[(<].*)?$")
 _VALUES = re.compile(r"dictionary<values=([a-z_0-9]+),")
@@ -78,11 +83,14 @@ def quoted(path: str, side: str | None = None) -> str:
 
     Args:
         path: As a change has it, or a column's name.
-        side: Which side of it changed, which ends the path; empty for the value itself.
+        side: Which side of it changed, which ends the path; empty for the value itself. Where a record tells none,
+            the ends that paths have must do.
 
     >>> quoted("zip"), quoted("(metadata)", "metadata"), quoted("tags (key order)", "key order"), quoted("price (EUR)", "")
     ('"zip"', '(metadata)', '"tags" (key order)', '"price (EUR)"')
     """
+    if side is None and (ended := _ENDED.fullmatch(path)):
+        return f'"{ended[1]}" {ended[2]}'
     end = f" ({side})" if side else ""
     if path == end.strip() or (side is None and path.startswith("(")):
         return path
@@ -96,7 +104,8 @@ def quoted_path(change: Mapping[str, Any], limit: int = 60) -> str:
     ('"zip"', 'the value')
     """
     path = str(change.get("path") or "")
-    return quoted(path[:limit], change.get("side")) if path else "the value"
+    cut = path if len(path) <= limit else f"{path[: limit - 1]}\u2026"
+    return quoted(cut, change.get("side")) if path else "the value"
 
 
 _ZEROS = "leading zeros lost"

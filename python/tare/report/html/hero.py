@@ -153,8 +153,8 @@ def _figure(cell: str) -> tuple[str, str]:
 def _against(found: Digest, one: dict[str, Any]) -> str:
     """How a codec compares with the file that the user has, where that has a size, else with the usual codec."""
     have, usual = mapping(found.verdict.get("source")), mapping(found.verdict.get("reference"))
-    message = found.verdict.get("profile") == "message"
-    if have.get("format") and not message:
+    lines = found.verdict.get("profile") == "message" and have.get("format") == "ndjson"
+    if have.get("format") and not lines:  # the file's size is not that of one line
         if one.get("codec") == have.get("codec"):
             return "the format you have"
         said = gains.against(one, gains.comparable(one, have), ("write", "read"))
@@ -222,6 +222,8 @@ def _plain(said: str) -> str:
 
 def _surety(found: Digest, said: dict[str, Any]) -> str:
     """How sure the answer is: one chip, which opens to all that speaks against it."""
+    if found.verdict.get("keeps_file"):
+        return ""  # where nothing can be felt, no doubt matters
     doubts = [line for line in _doubts(found, said) if line]
     level = str(said["confidence"])
     danger = ' <span class="badge bad">unsafe to read from others</span>' if said["runs_code"] else ""
@@ -243,9 +245,7 @@ def _doubts(found: Digest, said: dict[str, Any]) -> list[str]:
     return [
         text.one_line(found.verdict.get("doubt") or "", 600),
         f"{ours[:1].upper()}{ours[1:]}." if ours else "",
-        f"{small[:1].upper()}{small[1:]}."
-        if (small := no_matter(found.verdict)) and not found.verdict.get("keeps_file")
-        else "",
+        f"{small[:1].upper()}{small[1:]}." if (small := no_matter(found.verdict)) else "",
         "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else "",
         partial[:1].upper() + partial[1:] + "." if partial else "",
         words.provisional_line(found, said),
@@ -260,7 +260,7 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     have = mapping(found.verdict.get("source"))
     done = command(found, path)
     name = path or (text.visible(found.dataset.get("name") or "", 200) if have.get("format") else "")
-    out = "<h2>Run it</h2>"
+    out = "<h2>To convert it all the same</h2>" if found.verdict.get("keeps_file") else "<h2>Run it</h2>"
     if done.startswith("tare convert") and not is_sent(found):
         out += _code(done, f"Command that converts the file{'s' * bool(found.files)}")
     own = name if found.verdict.get("profile") != "message" and not found.files else ""
