@@ -210,6 +210,10 @@ def test_a_call_is_made_twice_in_a_row_while_there_is_time_for_both():
     slow = _seat(ORJSON, [], session=session, took_s=3.0)
     sample_rounds(session, [slow], lambda: [slow], [], first=0, until_s=4.0)
     assert session.in_a_row == {1}
+    session = _session()
+    short = _seat(ORJSON, [], session=session, took_s=0.002)
+    sample_rounds(session, [short], lambda: [short], [], first=0, until_s=0.1)
+    assert session.in_a_row == {5}, "as many as fit into ten milliseconds"
 
 
 def test_what_waited_for_the_system_in_its_trial_has_its_turn_early():
@@ -246,9 +250,9 @@ def test_a_call_that_does_not_fit_keeps_no_other_waiting():
     assert {round_ for *_, round_ in session.taken} >= {1, 2, 3, 4, 5}, "later rounds are for them too"
 
 
-@pytest.mark.parametrize(("calls", "in_a_row", "samples"), [(1, 2, 2), (1, 1, 1), (50, 2, 1), (0, 2, 1)])
-def test_only_single_calls_are_repeated(calls: int, in_a_row: int, samples: int):
-    """A batch of short calls is warm already."""
+@pytest.mark.parametrize(("calls", "in_a_row", "samples"), [(1, 2, 2), (1, 1, 1), (50, 2, 2), (0, 5, 5)])
+def test_short_calls_are_sampled_as_often_as_asked(calls: int, in_a_row: int, samples: int):
+    """The first batch finds the caches full of another codec's data, and the least of three is far from the least of many."""
     from tare.measure.sampling.case_runner import Seat
 
     seat: Any = Seat.__new__(Seat)

@@ -350,8 +350,8 @@ class Seat:
             operation: The operation.
             round_: Number of the round.
             position: Place in the round.
-            in_a_row: Samples to take of a call that is long enough to be one alone. The first pays for memory that
-                was given back to the system since the last round; the next is what a program sees that goes on.
+            in_a_row: Samples to take. The first pays for memory that was given back to the system since the last
+                round, and for cold caches; the next is what a program sees that goes on.
         """
         began = time.monotonic_ns()
         reply = self._run(operation, in_a_row=in_a_row)
@@ -377,7 +377,7 @@ class Seat:
         budget_ms = int(self.session.settings.deadline_s * 1000)
 
         def ask(calls: int) -> dict[str, Any]:
-            samples = in_a_row if calls == 1 else 1
+            samples = in_a_row if calls == 1 or not self.language else 1
             return self._request(
                 operation, samples=samples, batch=calls, budget_ms=budget_ms, warm=batch is None
             )

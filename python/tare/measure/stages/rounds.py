@@ -16,8 +16,11 @@ __all__ = ["FEW", "sample_rounds"]
 
 FEW = 3
 """Rounds of what people use, and of what may be the best of some use."""
-# Calls in a row of what takes no longer than this, in seconds: of a longer one memory is a small part.
+# Samples in a row of what takes no longer than this, in seconds: of a longer one memory is a small part. The first
+# finds the caches full of another codec's data; of short ones there are as many as fit into so many seconds, as the
+# least of few is far from the least of many.
 _IN_A_ROW, _AGAIN_S = 2, 0.15
+_MOST_IN_A_ROW, _ROW_S = 5, 10e-3
 # Times over the best beyond which a usual codec waits until the best are known well; and beyond which it waits in the
 # first round, after which variants are tried that may be better than all of them.
 _FAR, _FAR_AT_FIRST = 3.0, 1.8
@@ -74,8 +77,7 @@ def sample_rounds(
                 if one_s > left_s:
                     long.add(seat)
                 elif seat.alive:
-                    again = _hopeful_s(seat, operation) <= _AGAIN_S and _IN_A_ROW * one_s <= left_s
-                    seat.sample(operation, taken, position, in_a_row=_IN_A_ROW if again else 1)
+                    seat.sample(operation, taken, position, in_a_row=_in_a_row(seat, operation, left_s))
             session.tell("rounds", taken, 0, f"round {taken}, {len(due)} codecs")
 
 
@@ -95,6 +97,14 @@ def _due(seats: Sequence[Seat], near: Collection[Seat], common: Collection[Seat]
         or [seat for seat in seats if rounds[seat] < FEW * (seat in common)]
         or [seat for seat in close if rounds[seat] < _MOST and not _is_narrow(seat)]
     )
+
+
+def _in_a_row(seat: Seat, operation: str, left_s: float) -> int:
+    """Returns how many samples of an operation are taken in a row."""
+    one_s, again = seat.expected_s(operation), _hopeful_s(seat, operation) <= _AGAIN_S
+    if not again or _IN_A_ROW * one_s > left_s:
+        return 1
+    return max(_IN_A_ROW, min(_MOST_IN_A_ROW, int(_ROW_S / one_s)))
 
 
 def _hopeful_s(seat: Seat, operation: str) -> float:
