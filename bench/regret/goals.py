@@ -255,12 +255,13 @@ def _known(one: Figures | None) -> bool:
 
 
 def times(load: str) -> tuple[float, float, float, dict[str, Any]]:
-    """Returns the factor by which 90 % of the times of the whole are off at most."""
+    """Returns the factor by which 90 % of the times of the whole are off at most, over the shortlist."""
     found = []
     for dataset in selected():
         true = figures(dataset, load, "")
+        listed = shortlist_of(dataset)
         for id, one in reported(answer(dataset, load).record).items():
-            if not _known(true.get(id)):
+            if id not in listed or not _known(true.get(id)):
                 continue
             for operation, seconds in true_times(true[id]).items():
                 if operation in one.times:
@@ -294,14 +295,19 @@ def ns_a_call() -> tuple[float, float, float, dict[str, Any]]:
     return worst, 1.10, worst / 1.10, detail
 
 
-def shortlist_measured(load: str) -> tuple[float, float, float, dict[str, Any]]:
-    """Returns the smallest share of the installed shortlist that a record has figures of, or a lasting reason."""
+def shortlist_of(dataset: Dataset) -> list[str]:
+    """Returns the codecs of the shortlist that are installed."""
     from tare import Codec
 
+    of = "table" if dataset.kind == "table" else "document"
+    return [str(codec) for codec in map(Codec.parse, SHORTLIST[of]) if codec.installed]
+
+
+def shortlist_measured(load: str) -> tuple[float, float, float, dict[str, Any]]:
+    """Returns the smallest share of the installed shortlist that a record has figures of, or a lasting reason."""
     worst, where = 1.0, ""
     for dataset in selected():
-        of = "table" if dataset.kind == "table" else "document"
-        wanted = [id for id in (str(Codec.parse(id)) for id in SHORTLIST[of]) if Codec.parse(id).installed]
+        wanted = shortlist_of(dataset)
         done = settled(answer(dataset, load).record)
         share = sum(id in done for id in wanted) / len(wanted)
         if share < worst:
