@@ -168,6 +168,9 @@ class Dataset:
             "bytes_disk": self.bytes_disk,
             "files": self.files,
             "compressors": list(self.compressors),
+            "source_compression": summary.inner_compression(
+                self.path, self.format.id if self.format is not None else ""
+            ),
             **about,
             "partial": self.partial,
             "notes": list(self.notes),

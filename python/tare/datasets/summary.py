@@ -12,7 +12,15 @@ from tare.datasets.source import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["entropy_bits", "headline", "of_document", "of_table", "short_type", "size_text"]
+__all__ = [
+    "entropy_bits",
+    "headline",
+    "inner_compression",
+    "of_document",
+    "of_table",
+    "short_type",
+    "size_text",
+]
 
 _SAMPLE_ROWS = 20_000
 _SAMPLE_CELLS = 2_000_000
@@ -52,6 +60,36 @@ def of_table(data: pa.Table) -> dict[str, Any]:
         "shape": None,
         "entropy_bits": entropy_bits(_table_bytes(sample)),
     }
+
+
+def inner_compression(path: str | None, format: str) -> str | None:
+    """Returns the compression within a file of a format that has one and tells it, most of its chunks; None if that is not known.
+
+    Args:
+        path: The file, or a folder of such files, of which the first is looked at.
+        format: Id of the format; of others than Parquet the size tells.
+
+    >>> inner_compression(None, "parquet") is None
+    True
+    """
+    if format != "parquet" or path is None:
+        return None
+    from pathlib import Path
+
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    place = Path(path)
+    try:
+        if place.is_dir():
+            place = min(one for one in place.rglob("*") if one.is_file() and one.suffix == ".parquet")
+        meta = parquet.read_metadata(place)
+        group = meta.row_group(0)
+        found = Counter(group.column(k).compression for k in range(group.num_columns))
+    except (OSError, ValueError, IndexError, pa.ArrowException):  # of no consequence: the file was opened
+        return None
+    name = found.most_common(1)[0][0].lower() if found else None
+    return {"uncompressed": "none"}.get(name or "", name)
 
 
 def of_document(value: Any, items: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,7 @@ class Comparison:
         changes: Worst and most frequent first, at most the asked-for limit.
         columns: Columns of a table; None for a document.
         more: Changes that the limit left out.
+        types: (type, what it became, values) of a document's values that came back as another type, the most first.
     """
 
     verdict: str
@@ -75,6 +77,7 @@ class Comparison:
     changes: tuple[Change, ...] = field(default=())
     columns: int | None = None
     more: int = 0
+    types: tuple[tuple[str, str, int], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The outcome as the worker protocol and the record write it."""
@@ -87,6 +90,8 @@ class Comparison:
         }
         if self.more:
             out["more"] = self.more
+        if self.types:
+            out["types"] = [list(one) for one in self.types]
         return out
 
 
@@ -135,6 +140,8 @@ class Tally:
     def __init__(self, most: int = 10_000) -> None:
         self.most = most
         self.found: dict[tuple[str, str, str], list[Any]] = {}
+        self.types: Counter[tuple[str, str]] = Counter()
+        """How many values of a document came back as which type, whatever their paths."""
 
     def add(
         self, path: str, verdict: str, in_: str, out: str, at: str, *, count: int = 1, side: str = ""
@@ -173,6 +180,7 @@ class Tally:
             changes=tuple(changes[:limit]),
             columns=columns,
             more=max(0, len(changes) - limit),
+            types=tuple((was, became, n) for (was, became), n in self.types.most_common()),
         )
 
 

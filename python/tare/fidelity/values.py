@@ -369,6 +369,8 @@ class _Walk:
     def _note(
         self, path: str, verdict: str, a: Any, b: Any, where: Any, *, names: bool = False, side: str = ""
     ) -> None:
+        if verdict == "type":
+            self.tally.types[_type_change(a, b, side, names=names)] += 1
         if self.tally.known(path, verdict, side=side) is None:
             texts = (a, b) if names else (show(a), show(b))
             self.tally.add(path, verdict, texts[0], texts[1], _where(where), side=side)
@@ -455,6 +457,15 @@ def _are_rebuilt(a: Any, b: Any) -> bool:
 
 def _kind(value: Any) -> str:
     return type(value).__name__
+
+
+def _type_change(a: Any, b: Any, side: str, *, names: bool) -> tuple[str, str]:
+    """What came back as what: the names of the types, of keys those of the keys."""
+    was, became = (
+        one if names else one.name.rpartition(".")[2] if isinstance(one, Other) else _kind(one)
+        for one in (a, b)
+    )
+    return (f"{was} keys", f"{became} keys") if side == "keys" else (str(was), str(became))
 
 
 def _join(pattern: str, key: Any) -> str:

@@ -201,19 +201,15 @@ def test_the_first_round_takes_what_is_quick_first_and_nothing_twice():
     assert [codec for codec, *_ in session.taken] == [ORJSON, ORJSON, STDLIB]
 
 
-def test_a_call_is_made_twice_in_a_row_while_there_is_time_for_both():
-    """The first pays for memory that went back to the system between rounds."""
+@pytest.mark.parametrize(
+    ("took_s", "until_s", "in_a_row"), [(0.01, 100.0, 2), (3.0, 4.0, 1), (0.002, 0.1, 5)]
+)
+def test_a_call_is_sampled_in_a_row_while_there_is_time(took_s: float, until_s: float, in_a_row: int):
+    """The first pays for memory that went back to the system; of short ones as many as fit into ten milliseconds."""
     session = _session()
-    sample_rounds(session, [_seat(ORJSON, [], session=session)], list, [], first=0, until_s=100.0)
-    assert session.in_a_row == {2}
-    session = _session()
-    slow = _seat(ORJSON, [], session=session, took_s=3.0)
-    sample_rounds(session, [slow], lambda: [slow], [], first=0, until_s=4.0)
-    assert session.in_a_row == {1}
-    session = _session()
-    short = _seat(ORJSON, [], session=session, took_s=0.002)
-    sample_rounds(session, [short], lambda: [short], [], first=0, until_s=0.1)
-    assert session.in_a_row == {5}, "as many as fit into ten milliseconds"
+    seat = _seat(ORJSON, [], session=session, took_s=took_s)
+    sample_rounds(session, [seat], lambda: [seat], [], first=0, until_s=until_s)
+    assert session.in_a_row == {in_a_row}
 
 
 def test_what_waited_for_the_system_in_its_trial_has_its_turn_early():

@@ -136,6 +136,7 @@ _DATASET = _object(
     kind=_TEXT_OR_NULL,
     source_format=_TEXT_OR_NULL,
     source_title=_TEXT_OR_NULL,
+    source_compression=_TEXT_OR_NULL,
     rows=_COUNT,
     items=_COUNT,
     bytes_memory=_COUNT,

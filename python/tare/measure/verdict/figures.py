@@ -10,6 +10,7 @@ from tare.codec.ids import split_id
 from tare.errors import UsageError
 from tare.measure.verdict.choice import Choice
 from tare.measure.verdict.cost_model import Costed
+from tare.measure.verdict.gains import PRESSED
 
 __all__ = ["fastest", "figures_of", "reference", "smallest", "source"]
 
@@ -22,10 +23,12 @@ USUAL = {
 
 # Libraries write the same format in sizes that differ by no more than this, as a logarithm.
 ALIKE = 0.1
-# Formats that compress by themselves: which compressor it was, the size tells, and nothing near it.
-PRESSED, SAME = ("parquet", "arrow", "orc", "avro"), 0.005
+# In formats that compress by themselves the size tells which compressor it was, and nothing near it.
+SAME = 0.005
 # A file of the same format that differs by no more than this is compressed alike.
 NEAR = 0.3
+# Formats whose size is also a matter of spaces and quotes.
+TEXTS = ("csv", "tsv", "json", "ndjson", "yaml")
 
 
 def figures_of(one: Costed, choice: Choice) -> dict[str, Any]:
@@ -75,11 +78,17 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
     same = [one for one in choice.timed.values() if format and _layout(one.codec)[0] == format]
     off = {one.codec: abs(math.log(one.bytes / size)) for one in same if one.bytes and size}
     alike = [one for one in same if _layout(one.codec)[1] == compressor]
-    # R's files are compressed without an ending that says so: then the size tells.
-    alike = alike or [one for one in same if off.get(one.codec, math.inf) <= NEAR]
+    if inner := data.get("source_compression"):
+        alike = [one for one in alike if _option(record, one.codec, "compression") == inner]
+    elif compressor is None and not alike:
+        # R's files are compressed without an ending that says so: then the size tells.
+        alike = [one for one in same if off.get(one.codec, math.inf) <= NEAR]
+    if size and format not in TEXTS:
+        # Text has more or fewer spaces; what else is far from the file's size holds something else.
+        alike = [one for one in alike if off.get(one.codec, math.inf) <= NEAR]
     if not alike:
         return found
-    if size:
+    if size and not inner:
         # A format may compress by itself, or not: what is nearest in size is what the user has.
         least = min((off[one.codec] for one in alike if one.codec in off), default=0.0)
         near = SAME if format in PRESSED else ALIKE
@@ -103,6 +112,11 @@ def reference(record: Mapping[str, Any], choice: Choice) -> dict[str, Any] | Non
     known: Iterable[str] = USUAL.get(kind, ())
     found = next((choice.timed[codec] for codec in known if codec in choice.timed), None)
     return None if found is None else figures_of(found, choice)
+
+
+def _option(record: Mapping[str, Any], codec: str, name: str) -> Any:
+    """Returns an option of a codec as the record has it."""
+    return (((record.get("codecs") or {}).get(codec) or {}).get("options") or {}).get(name)
 
 
 def _layout(codec: str) -> tuple[str, str | None]:

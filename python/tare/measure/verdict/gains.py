@@ -10,6 +10,7 @@ from tare.codec.titles import title_of
 from tare.measure.verdict.units import percent, times
 
 __all__ = [
+    "PRESSED",
     "WORTH",
     "against",
     "beside",
@@ -21,6 +22,8 @@ __all__ = [
     "source_name",
 ]
 
+# Formats that compress by themselves.
+PRESSED = ("parquet", "arrow", "orc", "avro")
 # Below this, a difference is not worth a sentence.
 WORTH = 1.1
 
@@ -130,13 +133,20 @@ def owned(own: Mapping[str, Any], have: Mapping[str, Any]) -> str:
 
 
 def is_own_format(codec: str, source: Mapping[str, Any]) -> bool:
-    """Returns whether a codec writes what the user has: the same, or its format by whatever library, not compressed.
+    """Returns whether a codec writes what the user has: the same, or its text by whatever library, not compressed.
+
+    A format that compresses by itself is another file with another compression.
 
     >>> have = {"format": "csv", "codec": "csv:pandas"}
     >>> is_own_format("csv:pyarrow", have), is_own_format("csv:pyarrow+zstd:3", have), is_own_format("orc", have)
     (True, False, False)
+    >>> is_own_format("parquet:polars", {"format": "parquet", "codec": "parquet:pyarrow"})
+    False
     """
-    return codec == source["codec"] or split_id(codec)[::3] == (source["format"], None)
+    if codec == source["codec"]:
+        return True
+    plain = source["format"] not in PRESSED and not source.get("compressed")
+    return plain and split_id(codec)[::3] == (source["format"], None)
 
 
 def only_ours(codec: str, usual: str = "", ratio: float = 1.0) -> str:

@@ -68,8 +68,10 @@ def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
     said = _ALONE if verify.get("unchecked") else ""
     if lost or verify.get("verdict") == "lossy":
         return _lost(lost)
+    if typed and not columns and verify.get("types"):
+        return f"{_of_types(verify['types'])}{said}"
     if typed:
-        return f"{_typed(typed, columns)}{said}"
+        return f"{_typed(typed, columns, more=int(verify.get('more') or 0))}{said}"
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
@@ -162,7 +164,21 @@ def _how(was: str, became: str) -> str:
     return f"{was} becomes {became}" if short and was != became else ""
 
 
-def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
+def _of_types(types: Sequence[Sequence[Any]]) -> str:
+    """Which types of a document's values came back as which.
+
+    >>> _of_types([["bytes", "str", 60], ["tuple", "list", 2]])
+    'keeps every value, bytes as str, tuple as list'
+    >>> _of_types([[name, "str", 1] for name in ("bytes", "datetime", "Decimal", "UUID")])
+    'keeps every value, bytes, datetime, Decimal and 1 more as str'
+    """
+    into: dict[str, list[str]] = {}
+    for was, became, _ in types:
+        into.setdefault(str(became)[:30], []).append(str(was)[:30])
+    return _KEPT + ", ".join(f"{listed(several)} as {became}" for became, several in into.items())
+
+
+def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None, *, more: int = 0) -> str:
     """What came back as another type: columns, paths, or what lies beside the columns (``(metadata)``).
 
     >>> index = {"path": "cat", "in": "dictionary<values=string, indices=int8, ordered=0>", "out": "dictionary<values=string, indices=int32, ordered=0>"}
@@ -172,7 +188,8 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
     'keeps every value, column "cat" with its categories in another order'
     """
     if not columns:
-        return f"{_KEPT}{len(changes)} path{'s' * (len(changes) > 1)} as another type"
+        least = f"at least {len(changes)}" if more else str(len(changes))  # of a record that tells no types
+        return f"{_KEPT}{least} path{'s' * (len(changes) > 1)} as another type"
     of: dict[str, list[Mapping[str, Any]]] = {}
     for change in changes:
         if column := column_of(change):

@@ -31,6 +31,7 @@ __all__ = [
     "preference",
     "preferred",
     "rarity",
+    "types_lost",
 ]
 
 Costs = Mapping[str, tuple[float, Array]]
@@ -74,7 +75,7 @@ def preference(best: Costed, choice: Choice, costs: Costs) -> str:
         return ""
     ours, its = (_drawbacks(one, choice) for one in (best, cheapest))
     whys = (
-        "it keeps all types",
+        "it keeps more types" if ours[0] else "it keeps all types",
         "reading it runs no code",
         "more people use it",
         "it keeps one document" if choice.source_format == "json" else "it keeps one line for each item",
@@ -87,7 +88,7 @@ def preference(best: Costed, choice: Choice, costs: Costs) -> str:
 def _drawbacks(one: Costed, choice: Choice) -> tuple[int, int, int, int]:
     """Returns the drawbacks that decide between codecs of nearly the same cost, the most important first; less sorts first."""
     return (
-        not keeps_types(choice.cases[one.codec].get("verify") or {}, choice.source_format),
+        types_lost(choice.cases[one.codec].get("verify") or {}, choice.source_format),
         choice.runs_code(one.codec),
         rarity(one.codec, choice.source_format),
         bool(line_change(one.codec, choice.source_format)),
@@ -111,16 +112,27 @@ def keeps_types(verify: Mapping[str, Any], source_format: str) -> bool:
     return bool(changes) and all(is_guessed(one, source_format) for one in changes)
 
 
+def types_lost(verify: Mapping[str, Any], source_format: str) -> int:
+    """How many types of a document come back as others; of a table 1 if any column's does, and 0 where all come back.
+
+    >>> types_lost({"verdict": "type", "types": [["bytes", "str", 9], ["tuple", "list", 1]], "changes": [{}]}, "")
+    2
+    >>> types_lost({"verdict": "same"}, "")
+    0
+    """
+    return 0 if keeps_types(verify, source_format) else max(1, len(verify.get("types") or ()))
+
+
 def line_change(codec: str, source_format: str) -> str:
     """Says how a codec changes the lines that the user has, or makes lines of one document; empty if it does neither.
 
     >>> line_change("json:orjson+zstd:3", "ndjson"), line_change("ndjson:orjson", "json")
     ('all lines become one JSON array', 'each item becomes a line')
-    >>> line_change("ndjson:orjson+zstd:3", "ndjson")
-    ''
+    >>> line_change("ndjson:orjson+zstd:3", "ndjson"), line_change("msgpack:msgspec", "ndjson")
+    ('', 'all lines become one list')
     """
-    if source_format == "ndjson" and codec.startswith("json:"):
-        return "all lines become one JSON array"
+    if source_format == "ndjson" and not codec.startswith("ndjson:"):
+        return f"all lines become one {'JSON array' if codec.startswith('json:') else 'list'}"
     if source_format == "json" and codec.startswith("ndjson:"):
         return "each item becomes a line"
     return ""
