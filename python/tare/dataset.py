@@ -167,6 +167,7 @@ class Dataset:
             "bytes_memory": self.bytes_memory,
             "bytes_disk": self.bytes_disk,
             "files": self.files,
+            "has_path": self.path is not None or self.files > 0,
             "compressors": list(self.compressors),
             "source_compression": summary.inner_compression(
                 self.path, self.format.id if self.format is not None else ""

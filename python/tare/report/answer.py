@@ -14,6 +14,7 @@ from tare.measure.verdict.negligible import line_change, no_matter
 from tare.report import bars, text, words
 from tare.report.bars import Bar
 from tare.report.commands import (
+    as_table,
     back_call,
     call,
     command,
@@ -34,6 +35,8 @@ __all__ = ["about", "answers", "cells", "lines_of", "parts_of", "routes_of", "si
 _SAME_SIZE = 0.02
 # The format that the user has is said to cost less from this multiple down.
 _CHEAPER = 0.9
+# How the reason begins for a codec that cannot take the data.
+_REFUSES = ("refuses", "does not apply")
 # As many codecs are drawn unless all are asked for.
 _ROWS = 8
 # A name that stands before an id, at most.
@@ -281,6 +284,11 @@ def about(found: Digest, kept: str = "") -> str:
         said.append(f"sizes and times are of all {text.count(found.files)} files as one")
     if also := _also(found):
         some = " of those measured" * _is_partial(found)
+        # What is smaller or faster and loses values stands in the bars below.
+        lossy = any(
+            str(one.get("reason")).startswith("changes data") for one in items(verdict.get("excluded"))
+        )
+        some = f"{some or ' of those'} that keep every value" if lossy else some
         said.append(f"it is also {' and '.join(also)}{some}")
     if (dearer := number(verdict.get("source_costs"))) is not None and dearer < _CHEAPER:
         have = gains.source_name(mapping(verdict.get("source")))
@@ -479,16 +487,28 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     other, why = for_others(found, path)
     if other:
         lines += [_labelled("Or", other), *wrap(signed(why), width, " " * 12, "dim")]
-    total, measured = len(mapping(found.record.get("codecs"))) or len(found.codecs), len(ranked(found))
+    if table := as_table(found, path):
+        said = "as a table it may be smaller and faster; then measure that"
+        lines += [_labelled("Table", table), *wrap(said, width, " " * 12, "dim")]
     hints = ["Details: -v", "Report: --html report.html"]
-    if not every and measured < total:
-        hints.insert(0, f"{text.count(measured)} of {text.count(total)} codecs, the rest: --all")
-    elif not every and measured > _ROWS:
-        hints.insert(0, f"All {text.count(total)} codecs: --all")
+    if not every and (all_of := _all_codecs(found)):
+        hints.insert(0, all_of)
     if not path and not shell and not whole:
         return lines  # measured from Python: options of the command do not apply
     shown = "     ".join(hints)
     return [*lines, *([[(f"  {hint}", "dim")] for hint in ([shown] if len(shown) + 2 <= width else hints)])]
+
+
+def _all_codecs(found: Digest) -> str:
+    """How many codecs there are, how many were measured and refused the data, and how all are seen; empty where all are shown."""
+    total, measured = len(mapping(found.record.get("codecs"))) or len(found.codecs), len(ranked(found))
+    if measured == total <= _ROWS:
+        return ""
+    left = [str(one.get("reason") or "") for one in items(found.verdict.get("excluded"))]
+    refused = sum(reason.startswith(_REFUSES) for reason in left)
+    told = [f"{text.count(measured)} measured"] if measured < total else []
+    told += [f"{text.count(refused)} cannot hold the data"] if refused else []
+    return f"All {text.count(total)} codecs{f' ({listed})' if (listed := ', '.join(told)) else ''}: --all"
 
 
 def _labelled(label: str, line: str) -> Line:

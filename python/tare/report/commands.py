@@ -16,10 +16,11 @@ from tare.measure.verdict import gains
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.file_names import file_name
 from tare.report import text
-from tare.report.digest import Digest, mapping
+from tare.report.digest import Digest, mapping, number
 from tare.report.measured import kept_by, ranked
 
 __all__ = [
+    "as_table",
     "back_call",
     "call",
     "command",
@@ -32,6 +33,8 @@ __all__ = [
     "whole_file",
 ]
 
+# A list of so many records of so few levels (the list, a record, its lists) is a table as well.
+_RECORDS, _RECORDS_DEPTH = 1000, 3
 # The name of data that came through a pipe.
 STANDARD_INPUT = "standard input"
 # Uses whose bytes nobody but their writer reads, or that the other end reads by the same codec.
@@ -86,9 +89,36 @@ def whole_file(found: Digest, path: str = "") -> str:
         path: The user's own file; the name of the data by default.
     """
     name = path or text.visible(found.dataset.get("name") or "", 200)
-    if not is_sent(found) or not mapping(found.verdict.get("source")).get("format") or not name:
+    if (
+        found.dataset.get("has_path") is False
+        or not is_sent(found)
+        or not mapping(found.verdict.get("source")).get("format")
+        or not name
+    ):
         return ""
-    return f"tare measure {path or shlex.quote(name)} --for keep" if name != STANDARD_INPUT else ""
+    return f"tare measure {path or shlex.quote(name)} --for keep"
+
+
+def as_table(found: Digest, path: str = "") -> str:
+    """The command that makes a table of records that lie as documents; empty for all else.
+
+    Args:
+        found: The record.
+        path: The user's own file; the name of the data by default.
+    """
+    data, items = found.dataset, number(found.dataset.get("items")) or 0
+    flat = (number(data.get("depth")) or 0) <= _RECORDS_DEPTH and items >= _RECORDS
+    if not flat or data.get("source_format") not in ("json", "ndjson") or data.get("has_path") is False:
+        return ""
+    if found.profile == "message" or found.verdict.get("keeps_file"):
+        return ""
+    name = path or text.visible(data.get("name") or "", 200)
+    if found.files:
+        words = [*_words(found, path), _folder(found, "parquet:pyarrow"), "--to", "parquet"]
+        return " ".join(map(shlex.quote, ["tare", "convert", *words]))
+    return (
+        f"tare convert {path or shlex.quote(name)} {shlex.quote(file_name('parquet', PurePath(name).name))}"
+    )
 
 
 def command(found: Digest, path: str = "", *, codec: str = "") -> str:
@@ -104,6 +134,8 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
     format = str(have.get("format") or "")
     if not codec or not format:
         return ""
+    if found.dataset.get("has_path") is False and found.dataset.get("name") != STANDARD_INPUT:
+        return ""  # bytes that a program has, in no file
     message = verdict.get("profile") == "message"
     same = have.get("codec") == codec or (bool(other) and _is_as_it_is(codec, have))
     if same and len(ranked(found)) < 2:
@@ -126,6 +158,8 @@ def command(found: Digest, path: str = "", *, codec: str = "") -> str:
         words += ["--encoding", encoding]
     if kept_by(found, codec).startswith("changes"):
         words.append("--allow-loss")
+    if format == "pickle":
+        words.append("--allow-pickle")
     return " ".join(map(shlex.quote, words)) + (" < FILE" if piped else "")
 
 

@@ -142,6 +142,7 @@ _DATASET = _object(
     bytes_memory=_COUNT,
     bytes_disk=_COUNT,
     files=_COUNT,
+    has_path={"type": ["boolean", "null"]},
     compressors={"type": ["array", "null"], "items": _TEXT},
     columns={"type": ["array", "null"], "items": {"type": "object"}},
     types={"type": ["object", "null"], "additionalProperties": _NUMBER},

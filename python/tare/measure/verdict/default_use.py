@@ -16,17 +16,25 @@ MESSAGE_BYTES = 64 << 10
 def default_profile(record: Mapping[str, Any]) -> str:
     """Returns the use the headline is for: as asked, else ``message`` for small documents and lines, ``keep`` for the rest.
 
+    Nobody sends YAML, which people write by hand, nor lines that lie compressed or in several files.
+
     >>> default_profile({"dataset": {"kind": "table"}})
     'keep'
-    >>> default_profile({"dataset": {"kind": "document", "items": 1, "bytes_memory": 900, "bytes_disk": 246}})
-    'message'
+    >>> small = {"kind": "document", "items": 1, "bytes_memory": 900, "bytes_disk": 246}
+    >>> default_profile({"dataset": small}), default_profile({"dataset": {**small, "source_format": "yaml"}})
+    ('message', 'keep')
     """
     asked = (record.get("settings") or {}).get("profile")
     if asked in PROFILES:
         return str(asked)
     dataset = record.get("dataset") or {}
+    kept = (
+        dataset.get("source_format") == "yaml"
+        or (dataset.get("files") or 0) > 1
+        or dataset.get("compressors")
+    )
     small = dataset.get("kind") == "document" and _item_bytes(dataset) < MESSAGE_BYTES
-    return "message" if small else "keep"
+    return "message" if small and not kept else "keep"
 
 
 def sends_lines(record: Mapping[str, Any]) -> bool:

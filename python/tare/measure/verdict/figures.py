@@ -107,10 +107,17 @@ def _place(codec: str) -> int:
 
 
 def reference(record: Mapping[str, Any], choice: Choice) -> dict[str, Any] | None:
-    """Returns the figures of what people usually take: Parquet (zstd) for tables, JSON for documents."""
-    kind = str((record.get("dataset") or {}).get("kind") or "")
-    known: Iterable[str] = USUAL.get(kind, ())
-    found = next((choice.timed[codec] for codec in known if codec in choice.timed), None)
+    """Returns the figures of what people usually take: Parquet (zstd) for tables, JSON for documents, nothing that loses values.
+
+    Of a data frame of pandas it is what ``to_parquet`` writes.
+    """
+    data = record.get("dataset") or {}
+    known: Iterable[str] = USUAL.get(str(data.get("kind") or ""), ())
+    if data.get("source_kind") == "pandas":
+        known = ("parquet:pyarrow", *known)
+    lost = {codec for codec, names, _ in choice.excluded if names[0] == "loss"}
+    able = (choice.timed[codec] for codec in known if codec in choice.timed and codec not in lost)
+    found = next(able, None)
     return None if found is None else figures_of(found, choice)
 
 
