@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -64,8 +65,10 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
     """
     data = record.get("dataset") or {}
     format, size = str(data.get("source_format") or ""), data.get("bytes_disk")
-    around = data.get("compressors") if data.get("files") else None
-    compressor = _compressor(str(data.get("name") or "")) if around is None else (around or [None])[0]
+    around = data.get("compressors") or []
+    compressor = (
+        around[0] if around else None if data.get("files") else _compressor(str(data.get("name") or ""))
+    )
     found: dict[str, Any] = {
         "format": format or None,
         "title": data.get("source_title"),
@@ -127,11 +130,16 @@ def _option(record: Mapping[str, Any], codec: str, name: str) -> Any:
 
 
 def _layout(codec: str) -> tuple[str, str | None]:
+    """Returns the format of a codec and the name of the compressor around it.
+
+    >>> _layout("csv:pyarrow+gzip:6"), _layout("orc:pyarrow")
+    (('csv', 'gzip'), ('orc', None))
+    """
     try:
         format, _, _, compressor = split_id(codec)
     except UsageError:
         return "", None
-    return format, compressor
+    return format, re.split("[:,]", compressor)[0] if compressor else None
 
 
 def _compressor(name: str) -> str | None:

@@ -1,0 +1,158 @@
+"""The file that the user has, as codecs are compared with it: its compressor, its compression, its library."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
+
+import tare
+from tare.datasets.summary import inner_compression
+from tare.measure.derive import derive
+from tare.measure.verdict.default_use import default_profile
+from tare.measure.verdict.recommend import recommend
+from tare.report import terminal
+
+FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
+BEST = Planted("arrow:pyarrow", 5, 5, 0.6, flags=FLAT)
+
+
+def record_of(*planted: Planted, kind: str = "table", **dataset: object) -> dict:
+    """Returns a record of codecs with known sizes and times, of such a file."""
+    record = synthetic_record(kind, planted=planted, base=planted[0].codec, growth=False, derived=False)
+    record["dataset"] |= dataset
+    return record
+
+
+def size_of(record: dict, codec: str) -> int:
+    """Returns the bytes of a codec."""
+    return next(case["bytes"] for case in record["cases"] if case["labels"]["codec"] == codec)
+
+
+def source_of(record: dict) -> str | None:
+    """Returns the codec that stands for the file."""
+    return recommend(record, profile="keep")["source"]["codec"]
+
+
+@pytest.mark.parametrize(
+    ("compressors", "codec"), [(["gzip"], "csv:pyarrow+gzip:6"), (["xz"], None), ([], "csv:pyarrow")]
+)
+def test_a_compressed_file_is_what_is_compressed_alike(compressors: list[str], codec: str | None):
+    """Not by zstd, which is nearer in size; and nothing stands for it where its compressor was not measured."""
+    gz = Planted("csv:pyarrow+gzip:6", 90, 60, 0.2, flags=FLAT)
+    zs = Planted("csv:pyarrow+zstd:3", 40, 40, 0.17, flags=FLAT)
+    plain = Planted("csv:pyarrow", 30, 30, 0.9, flags=FLAT)
+    record = record_of(BEST, gz, zs, plain, source_format="csv", compressors=compressors, name="a.csv")
+    size = size_of(record, plain.codec if not compressors else zs.codec)
+    record["dataset"]["bytes_disk"] = size
+    assert source_of(record) == codec
+    if compressors and codec:
+        assert recommend(record, profile="keep")["source"]["compressed"]
+
+
+def test_a_parquet_file_is_told_by_its_compression(tmp_path):
+    """Which the file says: another compression that is as large by chance is another file."""
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"a": list(range(1000))}), path, compression="snappy")
+    assert tare.open_dataset(path).summary()["source_compression"] == "snappy"
+    folder = tmp_path / "many"
+    folder.mkdir()
+    parquet.write_table(pa.table({"a": [1]}), folder / "b.parquet", compression="none")
+    assert inner_compression(str(folder), "parquet") == "none"
+    names = ("parquet:pyarrow", "parquet:polars,compression=lz4", "parquet:polars")
+    planted = [Planted(name, 60, 50, 0.3 + 0.001 * i, flags=FLAT) for i, name in enumerate(names)]
+    record = record_of(BEST, *planted, source_format="parquet", source_compression="snappy", name="a.parquet")
+    for name, compression in zip(names, ("snappy", "lz4", "zstd"), strict=True):
+        record["codecs"][name]["options"] = {"compression": compression}
+    record["dataset"]["bytes_disk"] = size_of(record, names[1])
+    assert source_of(record) == "parquet:pyarrow"
+    record["dataset"]["source_compression"] = "brotli"
+    assert source_of(record) is None
+
+
+def test_a_file_of_another_size_is_not_what_a_codec_writes():
+    """A pickle of pandas is no pickle of columns, which is twice as large."""
+    own = Planted("pickle:stdlib", 20, 20, 0.9, flags=FLAT)
+    record = record_of(BEST, own, source_format="pickle", name="a.pkl")
+    record["dataset"]["bytes_disk"] = size_of(record, own.codec) / 2
+    assert source_of(record) is None
+    record["dataset"]["bytes_disk"] *= 1.9
+    assert source_of(record) == own.codec
+
+
+def test_json_stands_for_itself_as_everybody_reads_it():
+    """Whichever library was quicker today."""
+    names = {"json:stdlib": 50, "json:simdjson": 20, "json:orjson": 10, "msgpack:msgspec": 2}
+    planted = [Planted(name, ms, ms, 0.5, flags=FLAT) for name, ms in names.items()]
+    record = record_of(*planted, kind="document", source_format="json", name="a.json")
+    record["dataset"]["bytes_disk"] = size_of(record, "json:stdlib")
+    assert source_of(record) == "json:stdlib"
+    assert "(read by stdlib)" in recommend(record, profile="keep")["beside"]
+
+
+def test_nothing_is_compared_with_what_loses_values():
+    """The usual codec is the first that keeps them; of a data frame of pandas what its own method writes."""
+    lossy = Planted(
+        "parquet:pyarrow,compression=zstd", 20, 20, 0.1, "lossy", changes=(("a", "lossy", 9),), flags=FLAT
+    )
+    kept = Planted("parquet:polars", 30, 30, 0.2, flags=FLAT)
+    frames = Planted("parquet:pyarrow", 30, 30, 0.3, flags=FLAT)
+    record = record_of(BEST, lossy, kept, frames)
+    assert recommend(record, profile="keep")["reference"]["codec"] == "parquet:polars"
+    record["dataset"]["source_kind"] = "pandas"
+    found = recommend(record, profile="keep")
+    assert found["reference"]["codec"] == "parquet:pyarrow"
+    record["derived"] = derive(record)
+    shown = " ".join(terminal.render(record).split())
+    assert "of those that keep every value" in shown
+
+
+def test_bytes_of_a_program_have_no_command_for_a_file():
+    """There is no file of that name."""
+    data = tare.open_dataset([1, 2, 3])
+    assert not data.summary()["has_path"]
+    quick, slow = (
+        Planted("msgpack:msgspec", 50, 50, 0.3, flags=FLAT),
+        Planted("json:stdlib", 90, 90, 0.5, flags=FLAT),
+    )
+    record = record_of(slow, quick, kind="document", source_format="json", name="bytes", has_path=False)
+    record["dataset"]["bytes_disk"] = size_of(record, "json:stdlib")
+    record["settings"] = {"profile": "keep"}
+    record["derived"] = derive(record)
+    shown = terminal.render(record)
+    assert "tare convert" not in shown
+    assert "  Python:   tare.write(value, " in shown
+
+
+def test_records_in_lines_have_a_command_that_makes_a_table():
+    """Logs are tables as well; messages and small files are not asked about it."""
+    planted = [
+        Planted(name, ms, ms, 0.5, flags=FLAT) for name, ms in (("json:stdlib", 90), ("msgpack:msgspec", 50))
+    ]
+    record = record_of(
+        *planted, kind="document", source_format="ndjson", name="a log.ndjson", items=5000, depth=2
+    )
+    record["settings"] = {"profile": "keep"}
+    record["derived"] = derive(record)
+    shown = terminal.render(record)
+    assert "  Table:    tare convert 'a log.ndjson' 'a log.parquet'\n" in shown
+    assert "Table:" not in terminal.render(record, profile="message")
+    record["dataset"]["items"] = 3
+    assert "Table:" not in terminal.render(record)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "use"),
+    [
+        ({}, "message"),
+        ({"source_format": "yaml"}, "keep"),
+        ({"files": 5}, "keep"),
+        ({"compressors": ["gzip"]}, "keep"),
+    ],
+)
+def test_what_nobody_sends_is_kept(dataset: dict, use: str):
+    """YAML is written by hand; lines in several files, or compressed, are files."""
+    small = {"kind": "document", "items": 1, "bytes_memory": 900, "bytes_disk": 246, "source_format": "json"}
+    assert default_profile({"dataset": small | dataset}) == use
