@@ -45,6 +45,10 @@ def command(a: str, b: str, across: bool, everything: bool, as_json: bool) -> in
     return 0
 
 
+# Of so many times at least, this share within this factor of their median, and that beyond this one: all moved alike.
+_MANY, _MOST, _ALIKE, _MOVED = 8, 0.7, 1.25, 1.15
+
+
 def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
     """The comparison as lines of text."""
     head = f"A {clean(found['a']['created'])} {clean(found['a']['dataset'])}   B {clean(found['b']['created'])} {clean(found['b']['dataset'])}"
@@ -55,6 +59,8 @@ def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
         )
     if found["untimed"]:
         lines.append(clean(found["untimed"]))
+    if moved := _all_moved(found):
+        lines.append(moved)
     rows = [["codec", "medium", "size", "op", "A", "B", "B / A", "", "bytes", "memory", "fidelity"]]
     hidden = 0
     for case in found["cases"]:
@@ -81,6 +87,25 @@ def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
         for p in found["probes"]
     ]
     return lines
+
+
+def _all_moved(found: dict[str, Any]) -> str:
+    """That nearly all times moved by nearly as much, as they do with another load of the machine; empty where they did not."""
+    from statistics import median
+
+    ratios = [
+        figures["ratio"]
+        for case in found["cases"]
+        for figures in case["ops"].values()
+        if figures["ratio"] > 0
+    ]
+    if len(ratios) < _MANY:
+        return ""
+    middle = median(ratios)
+    near = sum(1 / _ALIKE <= ratio / middle <= _ALIKE for ratio in ratios) / len(ratios)
+    if near < _MOST or 1 / _MOVED < middle < _MOVED:
+        return ""
+    return f"most times are {middle:.2f} of what they were, whatever the codec: that is the machine rather than the codecs"
 
 
 def _alone(here: str, there: str, case: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import formats
 from tare.codec.codec import Codec
+from tare.errors import UsageError
 
 if TYPE_CHECKING:
     from tare.formats.base import Buffer
@@ -17,11 +18,15 @@ _RESOLVED: dict[str, tuple[object, Codec]] = {}
 _MOST_RESOLVED = 256
 
 
-def _resolved(id: str) -> Codec:
+def _resolved(id: str | Codec) -> Codec:
     """The codec of an id, which is parsed once."""
-    found = _RESOLVED.get(id)
+    found = _RESOLVED.get(id)  # type: ignore[arg-type] # a codec is no key of it, and is given back below
     if found is not None and found[0] is vars(formats).get("FORMATS"):
         return found[1]
+    if isinstance(id, Codec):
+        return id
+    if not isinstance(id, str):
+        raise UsageError(f"invalid codec: expected an id such as 'json:orjson', got {type(id).__name__}")
     codec = Codec.parse(id)
     if len(_RESOLVED) >= _MOST_RESOLVED:
         _RESOLVED.clear()
@@ -29,8 +34,8 @@ def _resolved(id: str) -> Codec:
     return codec
 
 
-def encode(obj: Any, id: str) -> bytes:
-    """Encode a value with the codec of that id; see `Codec.encode`.
+def encode(obj: Any, id: str | Codec) -> bytes:
+    """Encode a value with the codec of that id, or with a `Codec`; see `Codec.encode`.
 
     An id is parsed once; after that a call costs less than a microsecond more than the library's own.
 
@@ -44,8 +49,8 @@ def encode(obj: Any, id: str) -> bytes:
     return _resolved(id).encode(obj)
 
 
-def decode(data: Buffer, id: str, *, trust: bool = False) -> Any:
-    """Decode bytes with the codec of that id; see `Codec.decode`, which says what it costs.
+def decode(data: Buffer, id: str | Codec, *, trust: bool = False) -> Any:
+    """Decode bytes with the codec of that id, or with a `Codec`; see `Codec.decode`, which says what it costs.
 
     Raises:
         UsageError: The id names nothing.

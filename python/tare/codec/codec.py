@@ -48,11 +48,15 @@ class Codec:
     """
 
     format_id: str
-    library_name: str
+    library_name: str = ""
     settings: tuple[tuple[str, object], ...] = ()
     compressor: str | None = None
     level: int | None = None
     compressor_settings: Settings = ()
+
+    def __post_init__(self) -> None:
+        if not self.library_name:
+            raise UsageError(f"Codec takes parts; an id is for Codec.parse({str(self.format_id)[:80]!r})")
 
     @classmethod
     def parse(cls, text: str) -> Codec:
@@ -469,8 +473,7 @@ class Codec:
 
         Args:
             data: Any bytes-like object.
-            trust: Allow a format in which hostile bytes can run code or crash
-                Python, and leave out the checks that keep a library from crashing.
+            trust: Allow hostile bytes to run code or crash Python: leave out the checks that keep them from it.
             max_bytes: Longest encoding allowed, after decompression; None is no limit.
 
         Raises:
@@ -591,8 +594,7 @@ class Codec:
         """
         if self.compressor is None:
             return {}
-        other = self.peer
-        if other is None:
+        if (other := self.peer) is None:
             return {"library": "tare", **dict(self.compressor_settings)}
         defaults = {name: option.default for name, option in other.options.items()}
         return {"library": other.name, **defaults, **dict(self.compressor_settings)}

@@ -82,6 +82,9 @@ def get(id: str) -> Format:
     >>> get("feather")
     Traceback (most recent call last):
     tare.errors.UsageError: there is no format 'feather'; feather is an ending of arrow: say arrow; `tare codecs` lists all
+    >>> get("protobuf")
+    Traceback (most recent call last):
+    tare.errors.UsageError: there is no format 'protobuf'; protobuf needs a schema of your own, and Tare measures formats that need none: msgpack and cbor are the nearest; `tare codecs` lists all
     """
     found = next((format for format in _formats() if format.id == id), None)
     if found is not None:
@@ -89,8 +92,14 @@ def get(id: str) -> Format:
     raise UsageError(f"there is no format {id[:80]!r}; {_hint(id)}`tare codecs` lists all")
 
 
+# Formats that backend developers ask for, whose bytes say nothing without a schema.
+_WITH_SCHEMA = ("protobuf", "proto", "pb", "thrift", "capnp", "capnproto", "flatbuffers-schema")
+
+
 def _hint(id: str) -> str:
     """What may be meant by an id that no format has: a file ending, or one that looks like it."""
+    if id.lower() in _WITH_SCHEMA:
+        return f"{id} needs a schema of your own, and Tare measures formats that need none: msgpack and cbor are the nearest; "
     end = f".{id}"
     meant = next((format for format in _formats() if end in format.extensions), None)
     if meant is not None:

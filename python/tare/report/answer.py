@@ -270,8 +270,8 @@ def about(found: Digest, kept: str = "") -> str:
         kept: What the codec keeps, where that is not said elsewhere.
     """
     verdict, said = found.verdict, []
-    if beside := str(verdict.get("beside") or ""):
-        said.append(beside)
+    if (beside := str(verdict.get("beside") or "")) and not verdict.get("keeps_file"):
+        said.append(beside)  # where nothing can be felt, no ratio matters
     if kept:
         said.append(kept)
     if verdict.get("messages"):

@@ -338,3 +338,13 @@ def test_trust_is_asked_for_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(NotTrusted):
             decode(b"x", "planted")
     assert 2 == len(own.decoded)
+
+
+def test_a_codec_does_for_an_id_and_what_is_neither_is_told():
+    """Whoever has parsed one need not print it; parts are not mistaken for an id."""
+    codec = Codec.parse("json:orjson")
+    assert decode(encode([1], codec), codec) == [1]
+    with pytest.raises(UsageError, match="invalid codec: expected an id such as 'json:orjson', got NoneType"):
+        encode([1], None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"an id is for Codec\.parse\('json:orjson'\)"):
+        Codec("json:orjson")

@@ -168,3 +168,32 @@ def test_times_of_two_methods_are_not_compared(before):
     assert not found["unlike"]
     assert not compare(after, after)["untimed"]
     assert row_of(compare(after, after), "pickle")["ops"]
+
+
+def test_times_that_all_moved_alike_are_said_to_be_the_machine():
+    """Nobody changed fifty codecs at once; where some moved and others did not, nothing is said."""
+    from tare.cli.compare import lines_of
+
+    def found(ratios):
+        case = {
+            "codec": "json:orjson",
+            "medium": "memory",
+            "size": "1",
+            "size_ratio": 1,
+            "bytes_a": 1,
+            "bytes_b": 1,
+        }
+        case |= dict.fromkeys(("status_a", "status_b"), "ok") | dict.fromkeys(("lost", "regained"), ())
+        figures = {"a_ns": 1.0, "b_ns": 1.0, "lo": 1.0, "hi": 1.0, "differs": False}
+        heads = {name: {"created": "now", "dataset": "a"} for name in ("a", "b")}
+        rest = dict.fromkeys(("only_a", "only_b", "versions", "probes", "differences"), ())
+        cases = [case | {"ops": {"encode": figures | {"ratio": ratio}}} for ratio in ratios]
+        return {**heads, **rest, "floor": 0.01, "untimed": "", "cases": cases}
+
+    said = "that is the machine rather than the codecs"
+    assert any(
+        line.startswith("most times are 0.50 ") and said in line
+        for line in lines_of(found([0.5] * 9 + [0.9]))
+    )
+    assert not any(said in line for line in lines_of(found([1.02] * 10)))
+    assert not any(said in line for line in lines_of(found([0.5] * 4 + [1.0] * 6)))
