@@ -93,6 +93,7 @@ class Dataset:
         self.compressors = compressors
         self.plain = plain
         self.files = files
+        self.first_path = path  # of several files the first, which tells what is alike in all
         self.kind = kinds.kind_of(value)
         self.source_kind = source_kind or ("arrow" if self.kind == "table" else "python")
 
@@ -170,7 +171,7 @@ class Dataset:
             "has_path": self.path is not None or self.files > 0,
             "compressors": list(self.compressors),
             "source_compression": summary.inner_compression(
-                self.path, self.format.id if self.format is not None else ""
+                self.first_path, self.format.id if self.format is not None else ""
             ),
             **about,
             "partial": self.partial,
@@ -352,7 +353,7 @@ def _of_files(files: FileSet, options: Options, format: str | None, name: str | 
 
     source, loaded = load_file_set(files, options, format)
     found = of_source(source, loaded)
-    found.name, found.path = name or files.name, None
+    found.name, found.path, found.first_path = name or files.name, None, files.paths[0]
     found.bytes_disk, found.files = files.bytes_disk, len(files.paths)
     return found
 

@@ -66,7 +66,7 @@ def inner_compression(path: str | None, format: str) -> str | None:
     """Returns the compression within a file of a format that has one and tells it, most of its chunks; None if that is not known.
 
     Args:
-        path: The file, or a folder of such files, of which the first is looked at.
+        path: The file.
         format: Id of the format; of others than Parquet the size tells.
 
     >>> inner_compression(None, "parquet") is None
@@ -74,16 +74,11 @@ def inner_compression(path: str | None, format: str) -> str | None:
     """
     if format != "parquet" or path is None:
         return None
-    from pathlib import Path
-
     import pyarrow as pa
     from pyarrow import parquet
 
-    place = Path(path)
     try:
-        if place.is_dir():
-            place = min(one for one in place.rglob("*") if one.is_file() and one.suffix == ".parquet")
-        meta = parquet.read_metadata(place)
+        meta = parquet.read_metadata(path)
         group = meta.row_group(0)
         found = Counter(group.column(k).compression for k in range(group.num_columns))
     except (OSError, ValueError, IndexError, pa.ArrowException):  # of no consequence: the file was opened

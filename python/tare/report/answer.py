@@ -97,6 +97,8 @@ def parts_of(found: Digest) -> list[str]:
         several = count is not None and count > 1
         parts.append(f"{_of_all(found, count)} items" if several else f"one {text.visible(data['kind'], 20)}")
     format = text.visible(gains.source_name(mapping(found.verdict.get("source"))), 20)
+    if format and (around := ", ".join(text.visible(one, 10) for one in items(data.get("compressors"))[:3])):
+        format = f"{format} ({around})"
     size = number(data.get("bytes_disk"))
     if size is not None:
         files = f"{text.count(found.files)} file{'s' * (found.files != 1)}, " if found.files else ""

@@ -9,7 +9,7 @@ from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
 import tare
-from tare.datasets.summary import inner_compression
+from tare.dataset import find_file_set
 from tare.measure.derive import derive
 from tare.measure.verdict.default_use import default_profile
 from tare.measure.verdict.recommend import recommend
@@ -60,7 +60,8 @@ def test_a_parquet_file_is_told_by_its_compression(tmp_path):
     folder = tmp_path / "many"
     folder.mkdir()
     parquet.write_table(pa.table({"a": [1]}), folder / "b.parquet", compression="none")
-    assert inner_compression(str(folder), "parquet") == "none"
+    many = tare.open_dataset(find_file_set([str(folder)]))
+    assert many.summary()["source_compression"] == "none"
     names = ("parquet:pyarrow", "parquet:polars,compression=lz4", "parquet:polars")
     planted = [Planted(name, 60, 50, 0.3 + 0.001 * i, flags=FLAT) for i, name in enumerate(names)]
     record = record_of(BEST, *planted, source_format="parquet", source_compression="snappy", name="a.parquet")
