@@ -463,7 +463,7 @@ class Codec:
         """Decode bytes to the native in-memory kind, whole.
 
         With ``trust`` it is the call that was measured: less than a microsecond is added, whatever the size
-        of the data. Without it that is so too, but for Arrow, Parquet read by polars and PostgreSQL's
+        of the data; but MessagePack is searched for timestamps, of which datetimes are made. Without it that is so too, but for Arrow, Parquet read by polars and PostgreSQL's
         JSONB, whose libraries damaged bytes could crash: these are read once more before; for CBOR, which is
         searched for keys that would take forever to hash; and for ORC, which is read by another process.
 
@@ -503,7 +503,8 @@ class Codec:
         """Decodes bytes that are not compressed and that the caller trusts."""
         self.require()
         with mapped(self, Malformed):
-            return self._plain_decoder()
+            exact = self.library.bind_exact
+            return self._plain_decoder() if exact is None else exact(**self.options)
 
     @cached_property
     def _wary(self) -> Callable[[Buffer], Any]:

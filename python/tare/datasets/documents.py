@@ -479,8 +479,8 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
     try:
         with collector.paused():
             table = plain_table(data) if own == "avro" else None
-            if own == "cbor":
-                value = on_end.cbor(source, data, codec.decode)
+            if (read := {"cbor": on_end.cbor, "msgpack": on_end.msgpack}.get(own)) is not None:
+                value = read(source, data, codec.decode)
             elif table is not None:
                 value = table
             else:

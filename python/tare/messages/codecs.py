@@ -22,6 +22,7 @@ from tare.errors import (
     Unsupported,
     UsageError,
 )
+from tare.formats import msgpack_times
 from tare.formats.scalars import hook
 
 if TYPE_CHECKING:
@@ -78,13 +79,14 @@ class MessageCodec:
         self._check_compressor()
         self.encode: Callable[[Any], bytes]
         self.decode: Callable[[Any], Any]
-        self.encode, self.decode = self._fast() or (self._encode_whole, self._decode_whole)
+        fast = self._fast()
+        self.encode, self.decode = fast or (self._encode_whole, self._decode_whole)
         self._decode_many: Callable[[bytes], list[Any]] | None = None
         """Decodes values that stand one behind the other, where framing made sure that each is whole."""
         if max_depth != _DEFAULT_DEPTH and self.plain is not None:
             self.decode = partial(self._decode_shallow, self.decode)
-        elif self.native == "msgpack" and isinstance(self.decode, partial) and self.plain is not None:
-            self._decode_many = _MANY.get(self.plain.library_name, _none)(self.decode.keywords)
+        elif self.native == "msgpack" and fast is not None and self.plain is not None:
+            self._decode_many = _MANY.get(self.plain.library_name)
 
     def _raw(self, id: str, compressor: str | None) -> None:
         name = id.partition("+")[0]
@@ -366,25 +368,23 @@ def _msgpack(options: dict[str, Any], whole: Callable[[Any], bytes]) -> _Pair:
 
     # A packer of its own for each value: one that is shared must not be used by two threads.
     pack = partial(msgpack.packb, datetime=options["datetime"], default=hook(options["default"]))
-    return pack, partial(msgpack.unpackb, timestamp=3 if options["datetime"] else 0, strict_map_key=False)
+    unpack = partial(msgpack.unpackb, strict_map_key=False)
+    return pack, lambda data: msgpack_times.decoded(data, unpack)
 
 
-def _msgpack_many(keywords: dict[str, Any]) -> Callable[[bytes], list[Any]]:
+def _msgpack_many(data: bytes) -> list[Any]:
+    """Returns values that stand one behind the other, each as it is read by itself."""
     import msgpack
 
-    def decode(data: bytes) -> list[Any]:
-        unpacker = msgpack.Unpacker(max_buffer_size=0, read_size=len(data) or 1, **keywords)
-        unpacker.feed(data)
-        return list(unpacker)
-
-    return decode
-
-
-def _none(keywords: dict[str, Any]) -> None:
-    return None
+    plain = msgpack_times.are_datetimes(data)
+    unpacker = msgpack.Unpacker(
+        max_buffer_size=0, read_size=len(data) or 1, timestamp=3 if plain else 0, strict_map_key=False
+    )
+    unpacker.feed(data)
+    return list(unpacker) if plain else list(map(msgpack_times.settled, unpacker))
 
 
-_MANY: dict[str, Callable[[dict[str, Any]], Callable[[bytes], list[Any]] | None]] = {"msgpack": _msgpack_many}
+_MANY: dict[str, Callable[[bytes], list[Any]]] = {"msgpack": _msgpack_many}
 
 
 def _cbor2(options: dict[str, Any], whole: Callable[[Any], bytes]) -> _Pair:
