@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import importlib.util
 import io
 import itertools
 import json
@@ -443,7 +444,7 @@ def test_values_agree_by_what_they_mean(a, b, place):
     assert (None if found is None else found[0]) == place
 
 
-@pytest.mark.parametrize(("target", "words"), [("b.orc", "read back and compared, by the same reader only (no other is installed)"), ("b.json", "read back and compared, also by msgspec")])  # fmt: skip
+@pytest.mark.parametrize(("target", "words"), [("b.orc", "read back and compared, by the same reader only (Tare has no other for orc)"), ("b.json", "read back and compared, also by msgspec")])  # fmt: skip
 def test_the_command_says_who_read_what(tmp_path, target, words):
     (tmp_path / "a.csv").write_bytes(b"a,b\n1,x\n2,y\n")
     done = invoke("convert", "a.csv", target, cwd=tmp_path)
@@ -473,10 +474,27 @@ print("polars" in sys.modules, "pandas" in sys.modules, done.second["source"]["w
         )
         return done.stdout.strip()
 
-    assert (
-        run("default", "a.csv", "a.arrow") == "False False polars is loaded from 1 MiB on, or with --verify"
-    )
+    assert run("default", "a.csv", "a.arrow") == "False False with --verify polars reads it too"
     assert run("verify", "a.arrow") == "True False"
+
+
+def test_a_reader_that_is_not_installed_is_named_with_its_command(tmp_path, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name in ("polars", "duckdb") else found(name, *more),
+    )
+    (tmp_path / "a.csv").write_bytes(b"a,b\n1,x\n2,y\n")
+    why = {
+        target: tare.convert(tmp_path / "a.csv", tmp_path / target).second["result"]["why"]
+        for target in ("b.parquet", "b.arrow", "b.blit")
+    }
+    assert why == {
+        "b.parquet": "duckdb or polars would read it too: pip install duckdb",
+        "b.arrow": "polars would read it too: pip install polars",
+        "b.blit": "Tare has no other for blit",
+    }
 
 
 def test_what_the_other_reader_does_not_read_is_said(tmp_path):
