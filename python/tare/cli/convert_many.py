@@ -151,14 +151,14 @@ def _checked(sources: list[str], destination: str, options: dict[str, Any], give
     to = options["codec"] or options["to"]
     if to is None:
         raise UsageError(
-            f"{sources[0]}: a run of many files; say what they become with --to, such as --to parquet."
+            "the results go into a folder: say what the files become with --to, such as --to parquet"
         )
     if destination != "-" and _is_file_name(destination):
         raise UsageError(
-            f"{destination}: is named as a file is, and a run of many makes a folder: name one, or end it with a /"
+            f"the results go into a folder, and {destination} is named as a file is: name a folder, or end it with a /"
         )
     if os.path.isfile(destination):
-        raise UsageError(f"{destination}: is a file, and a run of many makes a folder: name another")
+        raise UsageError(f"the results go into a folder, and {destination} is a file: name another place")
     if options["codec"] and options["to"] and options["codec"] != options["to"]:
         raise UsageError(f"--to {options['to']} and --codec {options['codec']}: say one of them")
     if destination == "-" or "-" in sources:

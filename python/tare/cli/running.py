@@ -139,7 +139,7 @@ def ended_by(error: OSError, sources: Sequence[str] = ()) -> Exception:
     if said.startswith("s3://"):  # a bucket or a key, of sources or of the results
         return UsageError(said)
     if os.path.abspath(name) in map(os.path.abspath, sources):
-        return UsageError(f"{printable(name, 400)}: is not there")
+        return UsageError(f"{printable(name, 400)} does not exist")
     return error
 
 

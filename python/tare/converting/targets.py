@@ -29,7 +29,7 @@ def refuse_target(dst: Any, *, overwrite: bool) -> None:
         return
     if os.path.isdir(dst):
         raise IsADirectoryError(
-            f"{printable(os.fspath(dst))}: is a folder, and the result is one file: name the file"
+            f"{printable(os.fspath(dst))} is a folder, and the result is one file: name the file"
         )
     if not overwrite and os.path.lexists(dst) and not atomic.is_special(dst):
         raise already_there(dst)
@@ -43,4 +43,4 @@ def already_there(dst: Any) -> FileExistsError:
     Args:
         dst: Its path.
     """
-    return FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
+    return FileExistsError(f"{printable(os.fspath(dst))} exists already. Say --force to replace it.")

@@ -355,13 +355,13 @@ def _file(path: str, name: str | None, opened: contextlib.ExitStack) -> tuple[So
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{printable(path)}: {reason}. Check the name.") from None
     if stat.S_ISDIR(kind.st_mode):
-        raise IsADirectoryError(f"{printable(path)}: is a directory. Name one file in it.")
+        raise IsADirectoryError(f"{printable(path)} is a folder. Name one file in it.")
     if not stat.S_ISREG(kind.st_mode):
         pipe = opened.enter_context(open(path, "rb"))  # such as the shell's <(...)
         source, rest = _begun(pipe, shown)
         if source.head and stat.S_ISCHR(kind.st_mode) and not pipe.isatty():
             raise UsageError(
-                f"{printable(path)}: is a device, whose bytes may have no end. Name a file, or pipe a part of it: "
+                f"{printable(path)} is a device, whose bytes may have no end. Name a file, or pipe a part of it: "
                 f"head -c 1000000 {printable(path)}"
             )
         return source, rest
@@ -370,7 +370,7 @@ def _file(path: str, name: str | None, opened: contextlib.ExitStack) -> tuple[So
             kind = os.fstat(file.fileno())  # of the file that the head is from
             head = file.read(HEAD_BYTES)
     except PermissionError:
-        raise PermissionError(f"{printable(path)}: may not be read by this user. Check its mode.") from None
+        raise PermissionError(f"{printable(path)} may not be read by this user. Check its mode.") from None
     return Source(shown, path=path, size=kind.st_size, head=head, identity=identity(kind)), None
 
 
@@ -378,7 +378,7 @@ def _missing(path: str) -> str:
     import difflib
 
     if os.path.islink(path):
-        return f"{printable(path)}: is a link to {printable(os.readlink(path))}, which does not exist. Check the link."
+        return f"{printable(path)} is a link to {printable(os.readlink(path))}, which does not exist. Check the link."
     folder, base = os.path.split(path)
     try:
         near = difflib.get_close_matches(base, os.listdir(folder or "."), n=2, cutoff=0.7)

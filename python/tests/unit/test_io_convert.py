@@ -361,7 +361,7 @@ def test_what_appeared_in_the_meantime_stays(tmp_path, monkeypatch, links):
     tare.write(synthpop(1000), tmp_path / "in.parquet")
     monkeypatch.chdir(tmp_path)
     out = Path("out.csv")  # an error cuts a long path
-    with pytest.raises(FileExistsError, match=r"out\.csv: is there already\. Say --force"):
+    with pytest.raises(FileExistsError, match=r"out\.csv exists already\. Say --force"):
         tare.convert(
             tmp_path / "in.parquet", out, overwrite=False, on_progress=lambda *_: out.write_text("quicker")
         )
