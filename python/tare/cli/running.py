@@ -208,7 +208,9 @@ def summary(report: Report, where: str, again: str) -> None:
     speed = f"  {text.duration(report.seconds * 1e9)}, {text.size(rate)}/s" if report.bytes_in else ""
     hosts = f", {len(report.hosts)} hosts" if len(report.hosts) > 1 else ""
     deaths = f", {report.deaths} worker{'s' * (report.deaths != 1)} died" if report.deaths else ""
-    click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}", err=True)
+    each = "each" if report.compared == report.files else f"{report.compared:,} of them"
+    checked = f"  {each} read back and compared" if report.compared else ""
+    click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}{checked}", err=True)
     if report.superseded:
         click.echo(
             f"  {report.superseded:,} earlier result{'s' * (report.superseded != 1)} of these sources, of another state or under another name, {'were' if report.superseded != 1 else 'was'} removed",
@@ -300,7 +302,9 @@ def _changed(report: Report) -> None:
     from tare.datasets.source import printable
 
     words = {"lost": "lost", "lossy": "VALUES CHANGED", "null": "NULLS", "type": "type only"}
-    listed = [one for word in words for one in report.changes if one["verdict"] == word]
+    # By the name of the first file, and within one in the order of its columns.
+    found = sorted(report.changes, key=lambda one: str(one["examples"][0]).partition(": ")[0])
+    listed = [one for word in words for one in found if one["verdict"] == word]
     for one in listed[:_SHOWN]:
         names = ", ".join(printable(name, 60) for name in one["examples"])
         more = ", ..." if one["count"] > len(one["examples"]) else ""

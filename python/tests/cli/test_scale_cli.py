@@ -46,6 +46,21 @@ def results(folder: Path) -> list[str]:
     )
 
 
+def test_a_folder_is_told_by_name_and_that_it_was_read_back(tmp_path: Path) -> None:
+    """Though large files are converted first."""
+    (tmp_path / "in").mkdir()
+    moments = pa.table({"at": pa.array(range(1000), pa.timestamp("us", "UTC"))})
+    for number, name in enumerate("abcde"):
+        tare.write(moments.slice(0, 10 + 200 * number), tmp_path / "in" / f"{name}.parquet")
+    listed = run("convert", "in", "out", "--to", "ndjson", "--dry-run", cwd=tmp_path).stdout.splitlines()
+    assert [line.partition(" -> ")[2][:8] for line in listed] == [f"{name}.ndjson" for name in "abcde"]
+    first, changed = run("convert", "in", "out", "--to", "ndjson", cwd=tmp_path).stderr.splitlines()
+    assert first.endswith("  each read back and compared")
+    assert changed.endswith("(a.ndjson: at, b.ndjson: at, c.ndjson: at, ...)")
+    done = run("convert", "in", "out", "--to", "ndjson", "--force", "--check", "size", cwd=tmp_path).stderr
+    assert done.startswith("0 done, 5 done before into out\n")
+
+
 def test_a_folder_in_parallel(folder: Path) -> None:
     done = process("convert", "in", "out", "--to", "parquet", "--jobs", "2", cwd=folder)
     assert done.returncode == 0, done.stderr

@@ -119,6 +119,8 @@ def _convert(
         raise
     made.rows += done.rows
     made.fidelity += _told(name, done.changes, done.losses)
+    if done.verified and not done.same_bytes:
+        made.extra["compared"] = made.extra.get("compared", 0) + 1
     _note(made, done.notes)
 
 
