@@ -31,6 +31,7 @@ __all__ = [
 
 _MOST = 20
 _WOULD_CHANGE = "would change"
+_LEVELS, _MORE_COLUMNS = " (levels)", " more columns"  # what stands behind a name, and in the place of many
 _HAVE_ARROWS_TYPES = ("arrow", "parquet")
 _HOLD_MAPS = ("arrow", "parquet", "orc")
 _OBJECTS = "objects"  # what maps with texts as keys become in JSON and its kin
@@ -189,15 +190,21 @@ def columns_changes(before: pa.Table, back: dict[str, list[Any]]) -> list[dict[s
     return found + [_change(field.name, "type", str(field.type), _OBJECTS, None) for field in mapped]
 
 
-def subject(change: dict[str, Any]) -> str:
-    """What a message says that changed.
+def subject(change: dict[str, Any], limit: int = 80) -> str:
+    """What a message says that changed: names in quotes.
 
-    >>> subject({"path": "(rows)"}), subject({"path": "", "row": 2}), subject({"path": "v", "row": 2})
-    ('the number of rows', 'the data', 'v')
+    >>> subject({"path": "(rows)"}), subject({"path": "", "row": 2}), subject({"path": "v w (levels)", "row": 2})
+    ('the number of rows', 'the data', "'v w' (levels)")
     """
-    if change["path"] == "(rows)" and "row" not in change:
+    path = str(change["path"])
+    if path == "(rows)" and "row" not in change:
         return "the number of rows"
-    return printable(change["path"]) or "the data"
+    if path in ("", "(whole)"):
+        return "the data"
+    if path.endswith(_MORE_COLUMNS):
+        return path
+    name = path.removesuffix(_LEVELS)
+    return repr(printable(name, limit)) + path[len(name) :]
 
 
 def becomes(change: dict[str, Any]) -> str:

@@ -199,7 +199,7 @@ def _encoded(table: Any, codec: Codec, *, later: bool) -> Encoded:
 def _of_types(table: Any, cast: Any, how: str = "") -> list[str]:
     """Returns what to tell of columns that were cast."""
     return [
-        f"{printable(now.name, 30)}: {was.type} is written as {now.type}{how}"
+        f"{printable(now.name, 30)!r}: {was.type} is written as {now.type}{how}"
         for was, now in zip(table.schema, cast.schema, strict=True)
         if not was.type.equals(now.type)
     ]

@@ -130,7 +130,7 @@ def test_a_lossy_conversion_is_refused_unless_allowed(tmp_path):
     """Orjson writes NaN as null: told with row and values, and nothing is written."""
     table = pa.table({"a": [1.0, 2.0, float("nan")]})
     with pytest.raises(
-        EncodeError, match=r"a would change: nan comes back as null \(first in row 3\)"
+        EncodeError, match=r"'a' would change: nan comes back as null \(first in row 3\)"
     ) as caught:
         tare.convert(table, tmp_path / "x.json", codec="json:orjson")
     assert "--allow-loss (to tare run: --on-loss allow)" in str(caught.value)
@@ -226,7 +226,7 @@ def test_integers_that_no_double_holds_make_a_streamed_column_text(
     done = tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet")
     column = tare.read(tmp_path / "x.parquet")["a"]
     assert (True, kept) == (done.streamed, str(column.type))
-    assert (kept == "string") == any("kept as text: a" in note for note in done.notes)
+    assert (kept == "string") == any("kept as text: 'a'" in note for note in done.notes)
     assert (cells if kept == "string" else [float(c) for c in cells]) == column.to_pylist()
 
 

@@ -141,7 +141,7 @@ def test_a_record_of_avro_that_became_another_is_found(tmp_path):
         fastavro.writer(file, schema, [{"m": {"a": 1}}, {"m": {"b": 2}}, {"m": {}}])
     wrong = pa.table({"m": [{"a": 1, "b": None}, {"a": None, "b": 2}, {"a": None, "b": None}]})
     found = read_again(Request(find(path), wrong))
-    assert (found.difference.place, found.difference.second) == ("column m, row 1", "{'a': 1}")
+    assert (found.difference.place, found.difference.second) == ("column 'm', row 1", "{'a': 1}")
     right = pa.table({"m": pa.array([[("a", 1)], [("b", 2)], []], pa.map_(pa.string(), pa.int64()))})
     assert read_again(Request(find(path), right)).difference is None
     assert read_again(Request(find(path), right.slice(0, 2))).difference.place == "the number of rows"
@@ -155,7 +155,7 @@ def test_moments_of_96_bits_are_found(tmp_path):
     pq.write_table(pa.table({"t": moments}), path, use_deprecated_int96_timestamps=True)
     wrong = pa.table({"t": pa.array([1704412800 * 10**9, -4852202631933722624], pa.timestamp("ns"))})
     found = read_again(Request(find(path), wrong)).difference
-    assert found.place == "column t, row 2"
+    assert found.place == "column 't', row 2"
     assert found.second.startswith("9999-12-31 00:00:00")
     assert read_again(Request(find(path), pa.table({"t": moments}))).difference is None
 
@@ -186,7 +186,7 @@ def test_what_one_wants_in_spite_of_it(tmp_path, monkeypatch):
 
     monkeypatch.setattr(tare_io, "open_dataset", wrong)
     done = tare.convert(path, tmp_path / "a.arrow", allow_loss=True)
-    assert ["column n, row 1,501" in note for note in done.notes] == [True]
+    assert ["column 'n', row 1,501" in note for note in done.notes] == [True]
     monkeypatch.setattr("tare.io.read_again", None)
     assert tare.convert(path, tmp_path / "b.arrow", verify=False).second == {}
 
@@ -203,7 +203,7 @@ def test_nothing_goes_into_a_file_object_before_two_readers_agree(tmp_path, monk
 
     monkeypatch.setattr(tare_io, "open_dataset", wrong)
     out = io.BytesIO()
-    with pytest.raises(DecodeError, match="column n, row 1,501"):
+    with pytest.raises(DecodeError, match="column 'n', row 1,501"):
         tare.convert(path, out, codec="arrow")
     assert out.getvalue() == b""
 
@@ -224,7 +224,7 @@ def test_a_source_that_two_readers_read_differently_is_told_before_what_its_targ
 
     monkeypatch.setattr(tare_io, "open_dataset", wrong)
     monkeypatch.setattr(tare_io, "encode", refuse)
-    with pytest.raises(DecodeError, match="column n, row 1,501"):
+    with pytest.raises(DecodeError, match="column 'n', row 1,501"):
         tare.convert(path, tmp_path / "b.arrow")
     assert os.listdir(tmp_path) == ["a.parquet"]
     left = [one for one in threading.enumerate() if one.name == "second reading"]
@@ -286,7 +286,7 @@ def test_fields_whose_names_differ_in_case_alone(tmp_path):
     path = written(tmp_path, "a.parquet", table)
     assert converted(path, tmp_path / "b.parquet") == ""
     wrong = table.set_column(2, "N", pa.array([3]))
-    assert read_again(Request(find(path), wrong)).difference.place == "column N, row 1"
+    assert read_again(Request(find(path), wrong)).difference.place == "column 'N', row 1"
 
 
 NS = pa.timestamp("ns")
@@ -319,7 +319,7 @@ def test_a_microsecond_more_is_found_among_nanoseconds(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": FINE["moment"]}), path, use_deprecated_int96_timestamps=True)
     later = pa.table({"v": pa.array([1_234_568_000, -1, None, 10**18 + 1], NS)})
-    assert read_again(Request(find(path), later)).difference.place == "column v, row 1"
+    assert read_again(Request(find(path), later)).difference.place == "column 'v', row 1"
 
 
 def test_moments_that_polars_cuts(tmp_path, monkeypatch):
@@ -414,7 +414,7 @@ def test_of_a_large_file_blocks_of_rows_are_compared(tmp_path, name):
     assert (right.difference, right.total) == (None, rows)
     assert 1_000 < right.rows < rows
     wrong = table.set_column(0, "n", pa.array([*range(rows - 1), 0]))
-    assert read_again(Request(find(path), wrong)).difference.place == f"column n, row {rows:,}"
+    assert read_again(Request(find(path), wrong)).difference.place == f"column 'n', row {rows:,}"
     assert read_again(Request(find(path), table.slice(1))).difference.place == "the number of rows"
 
 
