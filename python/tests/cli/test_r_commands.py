@@ -75,7 +75,7 @@ def test_inspect_lists_the_variables_of_rdata(tmp_path):
     assert "$z  character [1]" in out
     r.write(pa.table({"n": [1, None], "s": ["a", "b"]}), tmp_path / "t.rds")
     _, out, _ = run("inspect", "t.rds", cwd=tmp_path)
-    assert "2 x 2 rows x columns" in out
+    assert "2 rows x 2 columns" in out
 
 
 def test_inspect_reads_code_by_its_name(tmp_path):
@@ -105,7 +105,7 @@ def test_inspect_of_fst_says_that_nothing_guards_its_data(tmp_path):
     code, out, _ = run("inspect", "t.fst", cwd=tmp_path)
     assert 0 == code
     assert "no checksum" in out
-    assert "2 x 2 rows x columns" in out
+    assert "2 rows x 2 columns" in out
 
 
 def test_inspect_of_damage(tmp_path):

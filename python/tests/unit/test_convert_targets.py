@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -135,3 +136,14 @@ def test_a_folder_where_nothing_may_be_put_is_named_before_the_work(
     with pytest.raises(FileNotFoundError):
         tare.convert(source, tmp_path / "none" / "y.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv"]
+
+
+def test_a_missing_folder_is_told_before_the_work(source: Path, tmp_path: Path) -> None:
+    said = r"^none/x\.json cannot be written: there is no such folder\. Make it first: mkdir -p none$"
+    done = invoke("convert", str(source), "none/x.json", cwd=tmp_path)
+    assert (done.returncode, bool(re.match(said.replace("^", "^tare: "), done.stderr))) == (1, True), (
+        done.stderr
+    )
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        tare.convert(tmp_path / "no source", tmp_path / "none" / "x.json")
+    assert not (tmp_path / "none").exists()

@@ -6,10 +6,12 @@ import gzip
 import json
 import os
 import pickle
+import re
 
 import pyarrow as pa
 import pytest
 from support.capabilities import need_codec
+from support.commands import invoke
 
 import tare
 from tare import compress
@@ -154,6 +156,10 @@ def test_gzip_names_its_original(tmp_path):
         file.write(b"a,b\n1,2\n")
     box = tare.inspect(tmp_path / "data.csv.gz").containers[0]
     assert ("data.csv", 1_000_000_000) == (box["original_name"], box["modified_unix_s"])
+    said = invoke("inspect", "data.csv.gz", cwd=tmp_path).stdout
+    assert "gzip: modified 2001-09-09 01:46:40 UTC, original name data.csv, ratio" in said
+    assert "kind               table  1 row x 2 columns\n" in said
+    assert re.search(r"size +\d\d bytes\n", said)
 
 
 def test_yaml_and_csv_details(tmp_path):
