@@ -22,6 +22,7 @@ __all__ = [
     "becomes",
     "columns_changes",
     "document_changes",
+    "guessed",
     "has_arrows_types",
     "non_finite_losses",
     "subject",
@@ -255,6 +256,22 @@ def tells_loss(error: Exception) -> bool:
     return _WOULD_CHANGE in str(error)
 
 
+def guessed(change: dict[str, Any], codec: Codec) -> str:
+    """Returns what to say of a text of CSV that a reader takes for another type; empty of other changes.
+
+    >>> from tare.codec import Codec
+    >>> [bool(guessed({"from": "'1.10' (string)", "to": to}, Codec.parse("csv"))) for to in ("1.1 (double)", "'x' (string)")]
+    [True, False]
+    """
+    if codec.format_id != "csv" or not _is_text(change["from"]) or _is_text(change["to"]):
+        return ""
+    return "The file would hold this very text, but readers of CSV that guess types take it for another. "
+
+
+def _is_text(shown: Any) -> bool:
+    return str(shown).startswith(("'", '"'))
+
+
 def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> list[dict[str, Any]]:
     """Returns the same changes.
 
@@ -273,7 +290,7 @@ def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> l
         more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
         raise EncodeError(
             f"{codec}: {subject(first)} {_WOULD_CHANGE}: {first['from']} {becomes(first)}"
-            f"{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
+            f"{row}{more}. {guessed(first, codec)}Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
             format=codec.format_id,
             path=first["path"],
         )

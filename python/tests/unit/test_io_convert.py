@@ -209,6 +209,17 @@ def test_types_are_found_in_the_whole_file_before_a_batch_is_written(tmp_path, m
     assert ["7", "0012"] == [table["b"][0].as_py(), table["b"][-1].as_py()]
 
 
+@pytest.mark.parametrize("text", ["1.10", "2026-01-01T00:00:00.123Z"])
+def test_text_that_readers_of_csv_take_for_another_type_is_told_as_such(tmp_path, text):
+    (tmp_path / "x.ndjson").write_text(f'{{"a": "{text}"}}\n{{"a": "{text}"}}\n')
+    with pytest.raises(
+        EncodeError, match="The file would hold this very text, but readers of CSV that guess types"
+    ):
+        tare.convert(tmp_path / "x.ndjson", tmp_path / "x.csv")
+    tare.convert(tmp_path / "x.ndjson", tmp_path / "x.csv", allow_loss=True)
+    assert (tmp_path / "x.csv").read_text().splitlines()[1:] == [f'"{text}"'] * 2
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("cell", "kept"), [("9007199254740993", "string"), ("9007199254740992", "double")])
 def test_integers_that_no_double_holds_make_a_streamed_column_text(
