@@ -228,8 +228,7 @@ def summary(report: Report, where: str, again: str) -> None:
         )
     _changed(report)
     for group in grouped(report.failures)[:_SHOWN]:
-        of = f" of {group['format']}" if group["format"] else ""
-        click.echo(f"  {group['count']:,} x {group['class']}: {group['kind']}{of}", err=True)
+        click.echo(f"  {_failed(group)}", err=True)
         for said in group["examples"]:
             click.echo(f"      {_near(said)}", err=True)
     if report.stopped == "resources":
@@ -238,6 +237,30 @@ def summary(report: Report, where: str, again: str) -> None:
         click.echo("  interrupted; what is done is kept. To go on:", err=True)
     if report.failed or report.missing or report.stopped:  # what was passed over is told before the run
         click.echo(f"  {_onwards(report, again)}", err=True)
+
+
+_FAILED = {
+    "Truncated": "a file ends too early",
+    "Malformed": "a file is damaged, or not what it was taken for",
+    "ChecksumMismatch": "a file is damaged",
+    "Unsupported": "what a file holds does not go into that format",
+    "EncodeError": "what a file holds does not go into that format",
+    "LossRefused": "values would change",
+    "LossError": "something would be lost",
+    "NameTaken": "a file of that name exists already",
+    "SourceChanged": "a file changed meanwhile",
+}
+
+
+def _failed(group: dict[str, Any]) -> str:
+    """Returns how many failed for one reason, in words, and what the reason is called in reports.
+
+    >>> _failed({"count": 2, "class": "input", "kind": "Truncated", "format": "csv"})
+    '2 failed: a file ends too early (input: Truncated, csv)'
+    """
+    words = _FAILED.get(str(group["kind"]), "")
+    called = f"({group['class']}: {group['kind']}{', ' * bool(group['format'])}{group['format']})"
+    return f"{group['count']:,} failed{f': {words}' if words else ''} {called}"
 
 
 def _onwards(report: Report, again: str) -> str:

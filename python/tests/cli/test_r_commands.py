@@ -190,7 +190,7 @@ def test_data_only_holds_of_partitions(tmp_path):
             "allow",
         )
         code, _, err = run(*words, "--strict", cwd=tmp_path)
-        assert (1, True) == (code, "1 x loss: LossError" in err), err
+        assert (1, True) == (code, "1 failed: something would be lost (loss: LossError" in err), err
         code, _, err = run(*words, "--overwrite", cwd=tmp_path)
         assert (0, True) == (code, "  lost in " in err), err
         for number in (1, 2):

@@ -300,7 +300,7 @@ def test_one_fails(folder: Path) -> None:
     assert done.returncode == 1
     report = json.loads(done.stdout)
     assert (report["done"], report["failed"], report["ok"]) == (1, 1, False)
-    assert "1 x input: Truncated of csv" in done.stderr
+    assert "1 failed: a file ends too early (input: Truncated, csv)" in done.stderr
     assert (
         "the same line tries these again, and does nothing else: tare convert 'in/*.csv' out --to parquet --json"
         in done.stderr
@@ -316,7 +316,7 @@ def test_values_that_would_change(folder: Path) -> None:
     tare.write(pa.table({"v": [float("nan"), 1.0]}), folder / "in" / "nan.parquet")
     done = run("convert", "in/*.parquet", "out", "--to", "ndjson", "--verify", "decode", cwd=folder)
     assert done.returncode == 1, done.stderr
-    assert "1 x loss: LossRefused" in done.stderr
+    assert "1 failed: values would change (loss: LossRefused" in done.stderr
     taken = run(
         "convert",
         "in/*.parquet",
