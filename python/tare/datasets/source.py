@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
 
-__all__ = ["HEAD_BYTES", "Source", "find", "free_memory", "printable"]
+__all__ = ["HEAD_BYTES", "Source", "begins", "find", "free_memory", "printable"]
 
 HEAD_BYTES = 64 << 10
 _STEP_BYTES = 4 << 20
@@ -465,25 +465,38 @@ def _tell(source: Source, encoding: str | None, *, known_only: bool) -> None:
         )
     if found is None:
         source.format = named or ""
-        first = " ".join(f"{byte:02x}" for byte in source.head[:8])
+        begin = begins(source.head)
         if named is not None and (fault := _no_text(source, named)) is not None:
             raise fault
         if named is not None:
             raise source.error(
                 Malformed,
-                f"named as {named}, but its bytes are not ({first} ...)",
+                f"named as {named}, but it is not: {begin}",
                 offset=0,
                 advice=f"Fetch it again, or say what it is{_said(source)}.",
             )
         raise source.error(
             Unsupported,
-            f"cannot tell what it is (first bytes {first} ...)",
+            f"cannot tell what it is: {begin}",
             offset=0,
             advice=f"Say what it is{_said(source)}; `tare codecs` lists the formats.",
         )
     source.format = found
     if note:
         source.notes.append(note)
+
+
+def begins(head: bytes) -> str:
+    r"""Returns how a file begins, in words: by its first line if that is plain text.
+
+    >>> begins(b'title = "x"\n[owner]'), begins(b"\x01\x02")
+    ('it begins with \'title = "x"\'', 'its first bytes are 01 02')
+    """
+    line = head.partition(b"\n")[0].rstrip(b"\r")
+    text = line.decode("ascii", "replace")
+    if text.strip() and text.isascii() and text.isprintable():
+        return f"it begins with {printable(text, 40)!r}"
+    return f"its first bytes are {head[:8].hex(' ')}{' ...' * (len(head) > 8)}"
 
 
 def _no_text(source: Source, named: str) -> Malformed | None:
