@@ -179,8 +179,8 @@ def test_what_is_unknown_is_said_to_be(tmp_path):
     assert found.details["first bytes"].startswith("01 02 03 04")
     assert "its first bytes are 01 02 03 04" in found.notes[-1]
     told = r"cannot tell what it is: it begins with 'title = \"x\"', at byte 0\. Say what it is"
+    (tmp_path / "x.toml").write_text('title = "x"\n[owner]\n')
     with pytest.raises(tare.errors.Unsupported, match=told):
-        (tmp_path / "x.toml").write_text('title = "x"\n[owner]\n')
         tare.read(tmp_path / "x.toml")
     assert "text of no known format" == looked(tmp_path, "notes.txt", b"hello\n").title
 
