@@ -323,7 +323,7 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
             return
     except OSError as error:
         name = os.fspath(path)
-        raise OSError(f"{name}: cannot be written: {error.strerror}. Name another place.") from error
+        raise OSError(f"{name} cannot be written: {error.strerror}. Name another place.") from error
 
 
 def _refuse_fixed(target: str) -> None:

@@ -339,7 +339,7 @@ def _writing(
     beside = f"{dst}.gzi"
     for name in (dst, beside) if index else (dst,):
         if os.path.lexists(name) and not overwrite:
-            raise UsageError(f"{name} is there already: -f replaces it, -o names another", path=name)
+            raise UsageError(f"{name} exists already: -f replaces it, -o names another", path=name)
     if not index:
         with replacing(dst) as file:
             yield file, None

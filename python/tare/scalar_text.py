@@ -85,7 +85,7 @@ def _moment(value: Any) -> str:
     try:
         second = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value.seconds)
     except OverflowError:
-        raise TypeError(f"a timestamp of {value.seconds} s lies beyond the years 1 to 9999") from None
+        raise TypeError(f"a timestamp of {value.seconds:,} s lies beyond the years 1 to 9999") from None
     fraction = f".{value.nanoseconds:09d}".rstrip("0").rstrip(".")
     return f"{second.isoformat()[:-6]}{fraction}Z"
 

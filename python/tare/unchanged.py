@@ -75,7 +75,7 @@ class Watch:
         """
         before, self._before = self._before, None
         if before is not None and self._look() != before:
-            raise SourceChanged(f"{self._name}: changed while it was read; {self._left}")
+            raise SourceChanged(f"{self._name} changed while it was read; {self._left}")
 
 
 def opened(name: str, descriptor: int, left: str = "nothing was written") -> Watch:

@@ -9,6 +9,8 @@ from typing import Any
 
 from differences import Difference
 
+from tare.datasets.source import printable
+
 __all__ = ["excused", "left"]
 
 _TYPES = frozenset({"type", "time", "boolean", "bytes", "nested"})
@@ -145,4 +147,5 @@ def _is_second(found: Difference, difference: dict[str, Any] | None) -> bool:
     place = str(difference["place"])
     if place == "the number of rows":
         return found.kind == "rows"
-    return bool(found.column) and re.match(rf"column {re.escape(found.column)}(, row |$)", place) is not None
+    named = re.escape(repr(printable(found.column)))
+    return bool(found.column) and re.match(rf"column {named}(, row |$)", place) is not None

@@ -347,7 +347,7 @@ def _encode_lines(
     if to_stdout and sys.stdout.buffer.isatty() and not force:
         raise UsageError("encoded bytes do not go to a terminal: name a file with -o, pipe them, or say -f")
     if not to_stdout and output is not None and not force and os.path.lexists(output):
-        raise FileExistsError(f"{output}: is there already. Say --force to replace it.")
+        raise FileExistsError(f"{output} exists already. Say --force to replace it.")
     with contextlib.ExitStack() as undo:
         if to_stdout or output is None:
             folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="tare-"))
@@ -520,7 +520,7 @@ def _sink(output: str | None, force: bool, *, binary: bool, source: str) -> Iter
         return
     assert output is not None  # told above
     if not force and os.path.lexists(output):
-        raise FileExistsError(f"{output}: is there already. Say --force to replace it.")
+        raise FileExistsError(f"{output} exists already. Say --force to replace it.")
     from tare import atomic
 
     with atomic.replacing(output, source=None if source == "-" else source) as file:

@@ -197,6 +197,7 @@ def _warn(dst: str, codec: str, option: str) -> None:
 
 
 def _report(done: Conversion, dst: str) -> None:
+    from tare.converting.changes import subject
     from tare.datasets.source import printable
     from tare.report import text
 
@@ -213,7 +214,7 @@ def _report(done: Conversion, dst: str) -> None:
         number = change["count"]
         count = "" if number is None else f", {number:,} value{'s' * (number != 1)}"
         what = _WHAT[change["verdict"]]
-        said = f"  {printable(change['path'], 30) or 'the data'}: {change['from']} comes back as {change['to']}  ({what}{count})"
+        said = f"  {subject(change, 30)}: {change['from']} comes back as {change['to']}  ({what}{count})"
         click.echo(said, err=True)
     if left := changes[_SHOWN:]:
         others = sum(one["count"] - 1 for one in left if one["path"].endswith(" more columns"))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["convert", "one", "options", "planned", "taken", "wanted"]
 
+_SORTED = 10_000  # units of a plan that are held to be listed by name
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OWN = (
     click.option("--include", multiple=True, metavar="GLOB", help="Of a folder, only names that match; may be given again."),
@@ -151,14 +152,14 @@ def _checked(sources: list[str], destination: str, options: dict[str, Any], give
     to = options["codec"] or options["to"]
     if to is None:
         raise UsageError(
-            f"{sources[0]}: a run of many files; say what they become with --to, such as --to parquet."
+            "the results go into a folder: say what the files become with --to, such as --to parquet"
         )
     if destination != "-" and _is_file_name(destination):
         raise UsageError(
-            f"{destination}: is named as a file is, and a run of many makes a folder: name one, or end it with a /"
+            f"the results go into a folder, and {destination} is named as a file is: name a folder, or end it with a /"
         )
     if os.path.isfile(destination):
-        raise UsageError(f"{destination}: is a file, and a run of many makes a folder: name another")
+        raise UsageError(f"the results go into a folder, and {destination} is a file: name another place")
     if options["codec"] and options["to"] and options["codec"] != options["to"]:
         raise UsageError(f"--to {options['to']} and --codec {options['codec']}: say one of them")
     if destination == "-" or "-" in sources:
@@ -233,7 +234,7 @@ def _tell(skipped: list[tuple[str, str]]) -> None:
 
 
 def _shown(plan: Any, as_json: bool, verify: str) -> None:
-    """The units of a plan that are not done, the largest first."""
+    """The units of a plan that are not done: of a plan that is not huge by name, else, and as JSON, the largest first."""
     from tare.report import text
     from tare.scale.place import shown
     from tare.scale.state import State
@@ -241,7 +242,10 @@ def _shown(plan: Any, as_json: bool, verify: str) -> None:
 
     state, before, size = State.of(plan), 0, 0
     known = state.done()
-    for unit in plan.units():
+    units = plan.units()
+    if not as_json and plan.count <= _SORTED:
+        units = iter(sorted(units, key=lambda unit: str(unit["output"]["names"])))
+    for unit in units:
         receipt = state.receipt(key) if (key := unit_key(unit)) in known else None
         if receipt is not None and state.is_done(receipt, verify=verify, unit=unit):
             before += 1

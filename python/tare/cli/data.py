@@ -29,7 +29,7 @@ def find_data(words: Sequence[str]) -> str | FileSet | None:
     if len(words) > 1:
         for word in words:
             if word == "-" or "://" in word:
-                raise click.UsageError(f"{word[:80]}: is measured alone; only files can be measured together")
+                raise click.UsageError(f"{word[:80]} is measured alone; only files can be measured together")
         return find_file_set(words)
     if not words:
         return None

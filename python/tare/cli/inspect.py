@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from tare.cli.lines import counted
 
 if TYPE_CHECKING:
     from tare.inspecting.findings import Inspection, Part
@@ -14,6 +17,7 @@ __all__ = ["command"]
 
 _WIDTH = 100
 _ROWS = 40
+_KILO = 1_000
 
 
 @click.command("inspect", short_help="Say what a file is and where its bytes go.")
@@ -99,7 +103,7 @@ def _facts(found: Inspection) -> None:
     rows: list[tuple[str, str]] = [("size", _bytes(found.bytes))]
     for box in found.containers:
         extra = ", ".join(
-            f"{key.replace('_', ' ')} {_value(value)}"
+            _moment(value) if key == "modified_unix_s" else f"{key.replace('_', ' ')} {_value(value)}"
             for key, value in box.items()
             if key not in ("name", "plain_bytes")
         )
@@ -107,9 +111,10 @@ def _facts(found: Inspection) -> None:
     if found.containers and found.plain_bytes is not None:
         rows.append(("decompressed", _bytes(found.plain_bytes)))
     if found.kind:
-        width = f" x {len(found.columns):,}" if found.columns is not None else ""
-        unit = "rows x columns" if width else f"value{'s' * (found.rows != 1)}"
-        count = "" if found.rows is None else f"  {found.rows:,}{width} {unit}"
+        unit, width = "value", ""
+        if found.columns is not None:
+            unit, width = "row", f" x {counted(len(found.columns), 'column')}"
+        count = "" if found.rows is None else f"  {counted(found.rows, unit)}{width}"
         rows.append(("kind", f"{found.kind}{count}"))
     if found.shape:
         rows.append(("shape", ", ".join(f"{key} {_value(value)}" for key, value in found.shape.items())))
@@ -122,7 +127,7 @@ def _facts(found: Inspection) -> None:
 def _bytes(n: int) -> str:
     from tare.report import text
 
-    return f"{n:,} byte{'s' * (n != 1)} ({text.size(n)})"
+    return counted(n, "byte") + (f" ({text.size(n)})" if n >= _KILO else "")
 
 
 def _print_table(found: Inspection, most: int | None) -> None:
@@ -173,6 +178,15 @@ def _print_parts(parts: list[Part], plain: int | None, most: int | None) -> None
         _line(
             f"  {_safe(part.what, 30):<30} {part.bytes:>14,} {100 * part.bytes / total:>6.1f}  {_safe(part.detail, 40)}"
         )
+
+
+def _moment(seconds: int) -> str:
+    """Returns when a file was changed that was compressed then.
+
+    >>> _moment(1_000_000_000)
+    'modified 2001-09-09 01:46:40 UTC'
+    """
+    return f"modified {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _value(value: Any) -> str:

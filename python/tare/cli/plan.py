@@ -35,7 +35,9 @@ def _free(context: click.Context, parameter: click.Parameter, out: str) -> str:
         try:
             read_plan(out)
         except PlanError:
-            raise UsageError(f"-o {out}: is there and no plan; it is not replaced") from None
+            raise UsageError(
+                f"{out} exists and is no plan, so that it is not replaced: name another with -o"
+            ) from None
     return out
 
 

@@ -63,9 +63,9 @@ class Target:
         self.place = to
         self.is_folder = to.endswith("/") or os.path.isdir(to)
         if self.is_folder and os.path.lexists(to) and not os.path.isdir(to):
-            raise UsageError(f"--to {to}: is there and is no folder")
+            raise UsageError(f"{to} exists and is no folder: give --to another name")
         if not self.is_folder and os.path.lexists(to) and not force:
-            raise UsageError(f"--to {to}: is there already: say --force to replace it")
+            raise UsageError(f"{to} exists already: say --force to replace it")
 
     @property
     def is_output(self) -> bool:

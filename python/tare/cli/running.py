@@ -139,7 +139,7 @@ def ended_by(error: OSError, sources: Sequence[str] = ()) -> Exception:
     if said.startswith("s3://"):  # a bucket or a key, of sources or of the results
         return UsageError(said)
     if os.path.abspath(name) in map(os.path.abspath, sources):
-        return UsageError(f"{printable(name, 400)}: is not there")
+        return UsageError(f"{printable(name, 400)} does not exist")
     return error
 
 
@@ -208,7 +208,9 @@ def summary(report: Report, where: str, again: str) -> None:
     speed = f"  {text.duration(report.seconds * 1e9)}, {text.size(rate)}/s" if report.bytes_in else ""
     hosts = f", {len(report.hosts)} hosts" if len(report.hosts) > 1 else ""
     deaths = f", {report.deaths} worker{'s' * (report.deaths != 1)} died" if report.deaths else ""
-    click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}", err=True)
+    each = "each" if report.compared == report.files else f"{report.compared:,} of them"
+    checked = f"  {each} read back and compared" if report.compared else ""
+    click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}{checked}", err=True)
     if report.superseded:
         click.echo(
             f"  {report.superseded:,} earlier result{'s' * (report.superseded != 1)} of these sources, of another state or under another name, {'were' if report.superseded != 1 else 'was'} removed",
@@ -226,8 +228,7 @@ def summary(report: Report, where: str, again: str) -> None:
         )
     _changed(report)
     for group in grouped(report.failures)[:_SHOWN]:
-        of = f" of {group['format']}" if group["format"] else ""
-        click.echo(f"  {group['count']:,} x {group['class']}: {group['kind']}{of}", err=True)
+        click.echo(f"  {_failed(group)}", err=True)
         for said in group["examples"]:
             click.echo(f"      {_near(said)}", err=True)
     if report.stopped == "resources":
@@ -236,6 +237,30 @@ def summary(report: Report, where: str, again: str) -> None:
         click.echo("  interrupted; what is done is kept. To go on:", err=True)
     if report.failed or report.missing or report.stopped:  # what was passed over is told before the run
         click.echo(f"  {_onwards(report, again)}", err=True)
+
+
+_FAILED = {
+    "Truncated": "a file ends too early",
+    "Malformed": "a file is damaged, or not what it was taken for",
+    "ChecksumMismatch": "a file is damaged",
+    "Unsupported": "what a file holds does not go into that format",
+    "EncodeError": "what a file holds does not go into that format",
+    "LossRefused": "values would change",
+    "LossError": "something would be lost",
+    "NameTaken": "a file of that name exists already",
+    "SourceChanged": "a file changed meanwhile",
+}
+
+
+def _failed(group: dict[str, Any]) -> str:
+    """Returns how many failed for one reason, in words, and what the reason is called in reports.
+
+    >>> _failed({"count": 2, "class": "input", "kind": "Truncated", "format": "csv"})
+    '2 failed: a file ends too early (input: Truncated, csv)'
+    """
+    words = _FAILED.get(str(group["kind"]), "")
+    called = f"({group['class']}: {group['kind']}{', ' * bool(group['format'])}{group['format']})"
+    return f"{group['count']:,} failed{f': {words}' if words else ''} {called}"
 
 
 def _onwards(report: Report, again: str) -> str:
@@ -300,7 +325,9 @@ def _changed(report: Report) -> None:
     from tare.datasets.source import printable
 
     words = {"lost": "lost", "lossy": "VALUES CHANGED", "null": "NULLS", "type": "type only"}
-    listed = [one for word in words for one in report.changes if one["verdict"] == word]
+    # By the name of the first file, and within one in the order of its columns.
+    found = sorted(report.changes, key=lambda one: str(one["examples"][0]).partition(": ")[0])
+    listed = [one for word in words for one in found if one["verdict"] == word]
     for one in listed[:_SHOWN]:
         names = ", ".join(printable(name, 60) for name in one["examples"])
         more = ", ..." if one["count"] > len(one["examples"]) else ""

@@ -118,7 +118,7 @@ def _opened(place: Place, job: _Job, options: dict[str, Any], more: dict[str, An
             raise UsageError("--retry is for what is connected to, not for file:")
         if not (options["append"] or options["force"]) and os.path.isfile(path):
             raise UsageError(
-                f"{path}: is there already: say --append to go on at its end, --force to replace it"
+                f"{path} exists already: say --append to go on at its end, --force to replace it"
             )
     elif options["append"] or options["force"]:
         raise UsageError(f"--append and --force are for file:, not for {place.shown}")

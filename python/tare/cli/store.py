@@ -471,7 +471,7 @@ def _sink(output: str | None, force: bool, *, text: bool) -> Iterator[BinaryIO]:
         sink.flush()
         return
     if not force and os.path.lexists(output):
-        raise FileExistsError(f"{output}: is there already. Say --force to replace it.")
+        raise FileExistsError(f"{output} exists already. Say --force to replace it.")
     from tare import atomic
 
     with atomic.replacing(output) as file:

@@ -112,5 +112,6 @@ def _offset(error: BaseException, size: int | None) -> int | None:
 def _message(error: BaseException) -> str:
     """The library's message on one line, escaped and cut: it may quote the data."""
     text = " ".join(str(error).split()) or type(error).__name__
+    text = text.replace("Unsupported Type:", "there is no place for values of the type ")  # pyarrow's of CSV
     text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
     return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 3] + "..."

@@ -11,7 +11,7 @@ from tare.errors import Malformed
 if TYPE_CHECKING:
     from tare.codec.codec import Codec
 
-__all__ = ["copies", "decode_file"]
+__all__ = ["copies", "decode_exactly", "decode_file"]
 
 
 def copies(codec: Codec) -> bool:
@@ -23,6 +23,24 @@ def copies(codec: Codec) -> bool:
     """
     given = codec.library.copies.items()
     return bool(given) and codec.compressor is None and all(codec.options.get(k) == v for k, v in given)
+
+
+def decode_exactly(codec: Codec, data: bytes, *, trust: bool = False) -> Any:
+    """Decodes the bytes of a file that is opened: nothing is cut that the library, as `Codec.decode` calls it, would cut.
+
+    Args:
+        codec: The codec.
+        data: The bytes, not compressed.
+        trust: As of `Codec.decode`.
+
+    Raises:
+        DecodeError, NotTrusted, Unsupported: As of `Codec.decode`; the library cuts a value and its format has another that does not.
+    """
+    if (exact := codec.library.bind_exact) is None:
+        return codec.decode(data, trust=trust)
+    codec.require()
+    with mapped(codec, Malformed):
+        return exact(**codec.options)(data)
 
 
 def decode_file(codec: Codec, file: BinaryIO, path: str | None, *, trust: bool) -> Any:

@@ -316,7 +316,7 @@ def _csv(source: Source, columns: list[str] | None) -> Batches:
     csv_missing.note_words(source, found.words, schema)
     csv_surprises.note_surprises(source, source.head, schema, found.blocks.style)
     if found.unsure:
-        names = ", ".join(printable(name, 30) for name in sorted(found.unsure)[:5])
+        names = ", ".join(repr(printable(name, 30)) for name in sorted(found.unsure)[:5])
         source.notes.append(
             f"values that no one type holds in all parts of the text are kept as text: {names}"
         )

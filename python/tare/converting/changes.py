@@ -22,6 +22,7 @@ __all__ = [
     "becomes",
     "columns_changes",
     "document_changes",
+    "guessed",
     "has_arrows_types",
     "non_finite_losses",
     "subject",
@@ -31,6 +32,7 @@ __all__ = [
 
 _MOST = 20
 _WOULD_CHANGE = "would change"
+_LEVELS, _MORE_COLUMNS = " (levels)", " more columns"  # what stands behind a name, and in the place of many
 _HAVE_ARROWS_TYPES = ("arrow", "parquet")
 _HOLD_MAPS = ("arrow", "parquet", "orc")
 _OBJECTS = "objects"  # what maps with texts as keys become in JSON and its kin
@@ -189,15 +191,21 @@ def columns_changes(before: pa.Table, back: dict[str, list[Any]]) -> list[dict[s
     return found + [_change(field.name, "type", str(field.type), _OBJECTS, None) for field in mapped]
 
 
-def subject(change: dict[str, Any]) -> str:
-    """What a message says that changed.
+def subject(change: dict[str, Any], limit: int = 80) -> str:
+    """What a message says that changed: names in quotes.
 
-    >>> subject({"path": "(rows)"}), subject({"path": "", "row": 2}), subject({"path": "v", "row": 2})
-    ('the number of rows', 'the data', 'v')
+    >>> subject({"path": "(rows)"}), subject({"path": "", "row": 2}), subject({"path": "v w (levels)", "row": 2})
+    ('the number of rows', 'the data', "'v w' (levels)")
     """
-    if change["path"] == "(rows)" and "row" not in change:
+    path = str(change["path"])
+    if path == "(rows)" and "row" not in change:
         return "the number of rows"
-    return printable(change["path"]) or "the data"
+    if path in ("", "(whole)"):
+        return "the data"
+    if path.endswith(_MORE_COLUMNS):
+        return path
+    name = path.removesuffix(_LEVELS)
+    return repr(printable(name, limit)) + path[len(name) :]
 
 
 def becomes(change: dict[str, Any]) -> str:
@@ -248,6 +256,22 @@ def tells_loss(error: Exception) -> bool:
     return _WOULD_CHANGE in str(error)
 
 
+def guessed(change: dict[str, Any], codec: Codec) -> str:
+    """Returns what to say of a text of CSV that a reader takes for another type; empty of other changes.
+
+    >>> from tare.codec import Codec
+    >>> [bool(guessed({"from": "'1.10' (string)", "to": to}, Codec.parse("csv"))) for to in ("1.1 (double)", "'x' (string)")]
+    [True, False]
+    """
+    if codec.format_id != "csv" or not _is_text(change["from"]) or _is_text(change["to"]):
+        return ""
+    return "The file would hold this very text, but readers of CSV that guess types take it for another. "
+
+
+def _is_text(shown: Any) -> bool:
+    return str(shown).startswith(("'", '"'))
+
+
 def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> list[dict[str, Any]]:
     """Returns the same changes.
 
@@ -266,7 +290,7 @@ def allowed(found: list[dict[str, Any]], codec: Codec, *, allow_loss: bool) -> l
         more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
         raise EncodeError(
             f"{codec}: {subject(first)} {_WOULD_CHANGE}: {first['from']} {becomes(first)}"
-            f"{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
+            f"{row}{more}. {guessed(first, codec)}Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
             format=codec.format_id,
             path=first["path"],
         )

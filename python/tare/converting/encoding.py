@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -114,10 +115,35 @@ def encode(
     try:
         return Encoded(codec.encode(value), codec)
     except (EncodeError, Unsupported):
+        if _names_options(given):
+            raise
+        if (timed := _with_timestamps(codec, value)) is not None:
+            codec = timed
+            with contextlib.suppress(EncodeError, Unsupported):
+                return Encoded(codec.encode(value), codec)
         other = _as_text(codec)
-        if other is None or _names_options(given):
+        if other is None:
             raise
         return Encoded(other.encode(value), other)
+
+
+def _with_timestamps(codec: Codec, value: Any) -> Codec | None:
+    """Returns the codec with which datetimes are timestamps of MessagePack; None where it has none, or zones would be lost."""
+    if codec.format_id != "msgpack" or "datetime" not in codec.library.options:
+        return None
+    found = False
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            stack += [*one, *one.values()]
+        elif isinstance(one, list | tuple):
+            stack += one
+        elif isinstance(one, datetime):
+            if one.tzname() != "UTC":
+                return None
+            found = True
+    return _with(codec, {"datetime": True}) if found else None
 
 
 def _table(table: Any, codec: Codec, *, later: bool, base64: bool = True) -> Encoded:
@@ -173,7 +199,7 @@ def _encoded(table: Any, codec: Codec, *, later: bool) -> Encoded:
 def _of_types(table: Any, cast: Any, how: str = "") -> list[str]:
     """Returns what to tell of columns that were cast."""
     return [
-        f"{printable(now.name, 30)}: {was.type} is written as {now.type}{how}"
+        f"{printable(now.name, 30)!r}: {was.type} is written as {now.type}{how}"
         for was, now in zip(table.schema, cast.schema, strict=True)
         if not was.type.equals(now.type)
     ]
@@ -224,7 +250,10 @@ def _plainer(value: Any, told: dict[str, None], *, decimals: bool) -> Any:
             told[f"written as decimals: values of the type {name}"] = None
             return number
         told[f"written as text: values of the type {name}"] = None
-        return as_text(value)
+        try:
+            return as_text(value)
+        except TypeError as error:  # of its type, some values have none
+            raise EncodeError(str(error)) from error
     if isinstance(value, list | tuple):
         return [_plainer(item, told, decimals=decimals) for item in value]
     return value

@@ -123,14 +123,14 @@ def inside(folder: str, src: str, codec: str | None) -> str:
     """
     if codec is None or src == "-":
         what = "what the result is called" if src == "-" else "what the file becomes there (--to)"
-        raise UsageError(f"{printable(folder)}: is a folder; say {what}.")
+        raise UsageError(f"{printable(folder)} is a folder: say {what}.")
     target = os.path.join(folder, stem_of(os.path.basename(src)) + ending_of(codec))
     try:
         os.makedirs(folder, exist_ok=True)
     except FileExistsError:
         what = "a link to nothing" if os.path.islink(folder.rstrip("/")) else "a file"
         raise NotADirectoryError(
-            f"{printable(folder)}: is {what}, and the result goes into a folder: name another, or remove it"
+            f"{printable(folder)} is {what}, and the result goes into a folder: name another, or remove it"
         ) from None
     return target
 

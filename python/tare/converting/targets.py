@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 from tare import atomic
@@ -22,6 +23,7 @@ def refuse_target(dst: Any, *, overwrite: bool) -> None:
 
     Raises:
         FileExistsError: It may not, and one is there.
+        FileNotFoundError: The folder that it would be in is missing.
         IsADirectoryError: It is a folder.
         OSError: Nothing can be written there.
     """
@@ -29,11 +31,18 @@ def refuse_target(dst: Any, *, overwrite: bool) -> None:
         return
     if os.path.isdir(dst):
         raise IsADirectoryError(
-            f"{printable(os.fspath(dst))}: is a folder, and the result is one file: name the file"
+            f"{printable(os.fspath(dst))} is a folder, and the result is one file: name the file"
         )
     if not overwrite and os.path.lexists(dst) and not atomic.is_special(dst):
         raise already_there(dst)
-    if os.path.isdir(os.path.dirname(os.path.realpath(dst))):  # a missing one is told when it is opened
+    folder = os.path.dirname(os.path.realpath(dst))
+    if not os.path.exists(folder):
+        shown = os.path.dirname(os.fspath(dst)) or folder
+        raise FileNotFoundError(
+            f"{printable(os.fspath(dst))} cannot be written: there is no such folder. Make it first: "
+            f"mkdir -p {shlex.quote(printable(shown, 400))}"
+        )
+    if os.path.isdir(folder):  # what else it is is told when it is opened
         atomic.refuse_unwritable(dst)
 
 
@@ -43,4 +52,4 @@ def already_there(dst: Any) -> FileExistsError:
     Args:
         dst: Its path.
     """
-    return FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
+    return FileExistsError(f"{printable(os.fspath(dst))} exists already. Say --force to replace it.")

@@ -32,7 +32,7 @@ def note_words(source: Source, words: Mapping[str, str], schema: pa.Schema) -> N
     found = [name for name in texts if name in words]
     if not found:
         return
-    told = [f"'{words[name]}' in {printable(name, 30)}" for name in found[:_TOLD]]
+    told = [f"'{words[name]}' in {printable(name, 30)!r}" for name in found[:_TOLD]]
     more = ", ..." if len(found) > _TOLD else ""
     source.notes.append(
         f"bare words are read as missing values: {', '.join(told)}{more}; in quotes they are text"

@@ -84,7 +84,7 @@ def _note(
     cells: dict[str, list[str]],
     applies: Callable[[list[str]], bool],
 ) -> None:
-    found = [printable(name, 30) for name in names if applies(cells.get(name, []))]
+    found = [repr(printable(name, 30)) for name in names if applies(cells.get(name, []))]
     if found:
         more = ", ..." if len(found) > _TOLD else ""
         source.notes.append(f"{what}: {', '.join(found[:_TOLD])}{more}")

@@ -303,7 +303,7 @@ def note(source: Source, table: pa.Table, kept: list[str]) -> None:
     if skipped := csv_comments.note_of(source):
         source.notes.append(skipped)
     if kept:
-        some = ", ".join(printable(name, 30) for name in kept[:5]) + (", ..." if len(kept) > 5 else "")
+        some = ", ".join(repr(printable(name, 30)) for name in kept[:5]) + (", ..." if len(kept) > 5 else "")
         source.notes.append(f"{KEPT}: {some}")
     csv_headers.note(source, table.schema)
     mark = re.match("#|//|--", table.column_names[0]) if len(table.column_names) == 1 else None

@@ -456,7 +456,7 @@ def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
 
 def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: str | None) -> Any:
     """Formats that are read whole, by their codec."""
-    from tare.codec import Codec
+    from tare.codec import Codec, decode_exactly
 
     codec = source.reader or Codec.parse(source.format)
     format, own = codec.format, "" if source.reader else source.format
@@ -479,12 +479,12 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
     try:
         with collector.paused():
             table = plain_table(data) if own == "avro" else None
-            if own == "cbor":
-                value = on_end.cbor(source, data, codec.decode)
+            if (read := {"cbor": on_end.cbor, "msgpack": on_end.msgpack}.get(own)) is not None:
+                value = read(source, data, functools.partial(decode_exactly, codec))
             elif table is not None:
                 value = table
             else:
-                value = codec.decode(data, trust=allow_pickle)
+                value = decode_exactly(codec, data, trust=allow_pickle)
     except DecodeError as error:
         value = on_end.msgpack_values(source, data) if source.format == "msgpack" else None
         if value is None:

@@ -147,7 +147,7 @@ class _Reader:
             source.format = "ndjson"
         if source.format != self.lines and not (source.format == "ndjson" and self.lines == "json"):
             raise UsageError(
-                f"{printable(path, 400)}: is {source.format}, and {printable(self.files.paths[0], 400)} is "
+                f"{printable(path, 400)} is {source.format}, and {printable(self.files.paths[0], 400)} is "
                 f"{self.lines}: files of one format are measured together"
             )
         return source

@@ -10,9 +10,10 @@ from typing import Any
 
 from tare.datasets.source import Source
 from tare.errors import Malformed
+from tare.formats import msgpack_times
 from tare.formats.cbor_keys import refuse_endless_keys
 
-__all__ = ["cbor", "msgpack_values"]
+__all__ = ["cbor", "msgpack", "msgpack_values"]
 
 _SELF_DESCRIBED = re.compile(rb"(?:\xd9\xd9\xf7)*")  # RFC 8949, section 3.4.6: it stands for what follows
 _MARK_BYTES = 16
@@ -26,20 +27,45 @@ def msgpack_values(source: Source, data: bytes) -> list[Any] | None:
         data: Its bytes.
     """
     try:
-        import msgpack
+        import msgpack as library
     except ImportError:
         return None
-    unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, timestamp=0, max_buffer_size=len(data) + 1)
+    unpacker = library.Unpacker(raw=False, strict_map_key=False, timestamp=0, max_buffer_size=len(data) + 1)
     try:
         unpacker.feed(data)
         values = list(unpacker)
-    except (ValueError, msgpack.exceptions.UnpackException, TypeError, RecursionError):
+    except (ValueError, library.exceptions.UnpackException, TypeError, RecursionError):
         return None
     # A value that is cut is not given; a file of small integers is most likely something else.
     if unpacker.tell() != len(data) or len(values) < 2 or not _are_containers(values):
         return None
     source.notes.append(f"{len(values):,} MessagePack values on end, read as a list")
-    return values
+    settled: list[Any] = _told(source, msgpack_times.settled(values))
+    return settled
+
+
+def msgpack(source: Source, data: bytes, decode: Callable[[bytes], Any]) -> Any:
+    """Returns the value of a MessagePack file; a note tells of timestamps that are no datetimes.
+
+    Args:
+        source: The file; it gets the note.
+        data: Its bytes.
+        decode: Reads it, with errors of Tare.
+
+    Raises:
+        TareError: As `decode`.
+    """
+    value = decode(data)
+    return value if msgpack_times.are_datetimes(data) else _told(source, value)
+
+
+def _told(source: Source, value: Any) -> Any:
+    if msgpack_times.is_kept(value):
+        source.notes.append(
+            "some timestamps have nanoseconds, or lie beyond the years 1 to 9999, as no datetime does: all are read as "
+            "msgpack.Timestamp"
+        )
+    return value
 
 
 def cbor(source: Source, data: bytes, decode: Callable[[bytes], Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 from tare import kinds
 from tare.datasets.source import Source
+from tare.formats import msgpack_times
 from tare.formats.avro_bounds import bounded_rows
 from tare.formats.avro_types import table_of
 
@@ -46,6 +47,8 @@ def first_items(source: Source, max_bytes: int) -> tuple[Any, float] | None:
 
 
 def _typed(source: Source, items: list[Any]) -> Any:
+    if source.format == "msgpack":
+        return msgpack_times.settled(items)
     if source.format != "avro":
         return items
     import fastavro

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
 
-__all__ = ["HEAD_BYTES", "Source", "find", "free_memory", "printable"]
+__all__ = ["HEAD_BYTES", "Source", "begins", "find", "free_memory", "printable"]
 
 HEAD_BYTES = 64 << 10
 _STEP_BYTES = 4 << 20
@@ -355,13 +355,13 @@ def _file(path: str, name: str | None, opened: contextlib.ExitStack) -> tuple[So
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{printable(path)}: {reason}. Check the name.") from None
     if stat.S_ISDIR(kind.st_mode):
-        raise IsADirectoryError(f"{printable(path)}: is a directory. Name one file in it.")
+        raise IsADirectoryError(f"{printable(path)} is a folder. Name one file in it.")
     if not stat.S_ISREG(kind.st_mode):
         pipe = opened.enter_context(open(path, "rb"))  # such as the shell's <(...)
         source, rest = _begun(pipe, shown)
         if source.head and stat.S_ISCHR(kind.st_mode) and not pipe.isatty():
             raise UsageError(
-                f"{printable(path)}: is a device, whose bytes may have no end. Name a file, or pipe a part of it: "
+                f"{printable(path)} is a device, whose bytes may have no end. Name a file, or pipe a part of it: "
                 f"head -c 1000000 {printable(path)}"
             )
         return source, rest
@@ -370,7 +370,7 @@ def _file(path: str, name: str | None, opened: contextlib.ExitStack) -> tuple[So
             kind = os.fstat(file.fileno())  # of the file that the head is from
             head = file.read(HEAD_BYTES)
     except PermissionError:
-        raise PermissionError(f"{printable(path)}: may not be read by this user. Check its mode.") from None
+        raise PermissionError(f"{printable(path)} may not be read by this user. Check its mode.") from None
     return Source(shown, path=path, size=kind.st_size, head=head, identity=identity(kind)), None
 
 
@@ -378,7 +378,7 @@ def _missing(path: str) -> str:
     import difflib
 
     if os.path.islink(path):
-        return f"{printable(path)}: is a link to {printable(os.readlink(path))}, which does not exist. Check the link."
+        return f"{printable(path)} is a link to {printable(os.readlink(path))}, which does not exist. Check the link."
     folder, base = os.path.split(path)
     try:
         near = difflib.get_close_matches(base, os.listdir(folder or "."), n=2, cutoff=0.7)
@@ -460,30 +460,43 @@ def _tell(source: Source, encoding: str | None, *, known_only: bool) -> None:
         source.format = known.id
         raise source.error(
             Unsupported,
-            f"this is {known.title}, which Tare does not read yet",
+            f"Tare does not read this kind of file yet: {known.title}",
             advice="`tare inspect` says what can be known about it. Convert it with its own tool first.",
         )
     if found is None:
         source.format = named or ""
-        first = " ".join(f"{byte:02x}" for byte in source.head[:8])
+        begin = begins(source.head)
         if named is not None and (fault := _no_text(source, named)) is not None:
             raise fault
         if named is not None:
             raise source.error(
                 Malformed,
-                f"named as {named}, but its bytes are not ({first} ...)",
+                f"named as {named}, but it is not: {begin}",
                 offset=0,
                 advice=f"Fetch it again, or say what it is{_said(source)}.",
             )
         raise source.error(
             Unsupported,
-            f"cannot tell what it is (first bytes {first} ...)",
+            f"cannot tell what it is: {begin}",
             offset=0,
             advice=f"Say what it is{_said(source)}; `tare codecs` lists the formats.",
         )
     source.format = found
     if note:
         source.notes.append(note)
+
+
+def begins(head: bytes) -> str:
+    r"""Returns how a file begins, in words: by its first line if that is plain text.
+
+    >>> begins(b'title = "x"\n[owner]'), begins(b"\x01\x02")
+    ('it begins with \'title = "x"\'', 'its first bytes are 01 02')
+    """
+    line = head.partition(b"\n")[0].rstrip(b"\r")
+    text = line.decode("ascii", "replace")
+    if text.strip() and text.isascii() and text.isprintable():
+        return f"it begins with {printable(text, 40)!r}"
+    return f"its first bytes are {head[:8].hex(' ')}{' ...' * (len(head) > 8)}"
 
 
 def _no_text(source: Source, named: str) -> Malformed | None:

@@ -173,6 +173,9 @@ class Library(Installable):
         bind_encode: ``bind_encode(**options)`` gives what encodes a value with these options, at best the
             library's own function; None binds the options to ``encode``. See `bound`.
         bind_decode: ``bind_decode(**options)``, as ``bind_encode``.
+        bind_exact: ``bind_exact(**options)`` gives what reads a file that is opened, where the library's own function,
+            which `Codec.decode` calls, would cut values, or give types of its own for values that Python has types for;
+            None if it is ``bind_decode``'s.
     """
 
     name: str
@@ -211,6 +214,7 @@ class Library(Installable):
     to_json: Callable[..., bytes] | None = None
     bind_encode: Callable[..., Callable[[Any], Buffer]] | None = None
     bind_decode: Callable[..., Callable[[Any], Any]] | None = None
+    bind_exact: Callable[..., Callable[[Any], Any]] | None = None
 
     def encoder(self, options: Mapping[str, Any]) -> Callable[[Any], Buffer]:
         """Returns the function that encodes a value with these options."""

@@ -7,6 +7,7 @@ from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
+from tare.formats import msgpack_times
 from tare.formats.base import Buffer, Format, Library, Option, Stream, bound
 from tare.formats.scalars import (
     BOTH_ORIENTS,
@@ -41,14 +42,22 @@ def _bind_msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> Ca
 
 
 def _bound_msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> Callable[[Buffer], Any]:
-    timestamp = 3 if datetime else 0
+    return partial(_unpack(impl), timestamp=3 if datetime else 0)
+
+
+def _exact_msgpack(*, datetime: bool, default: str, impl: str, orient: str) -> Callable[[Buffer], Any]:
+    unpack = _unpack(impl)
+    return lambda data: msgpack_times.decoded(data, unpack)
+
+
+def _unpack(impl: str) -> Callable[..., Any]:
     if impl == "c":
         import msgpack
 
-        return partial(msgpack.unpackb, timestamp=timestamp, strict_map_key=False)
+        return partial(msgpack.unpackb, strict_map_key=False)
     from msgpack.fallback import Unpacker
 
-    def decode(data: Buffer) -> Any:
+    def decode(data: Buffer, *, timestamp: int) -> Any:
         unpacker = Unpacker(
             None, timestamp=timestamp, strict_map_key=False, max_buffer_size=max(len(data), 1)
         )
@@ -125,6 +134,18 @@ def _bound_msgspec(**options: Any) -> Callable[[Buffer], Any]:
     return msgspec.msgpack.decode
 
 
+def _exact_msgspec(**options: Any) -> Callable[[Buffer], Any]:
+    return _refusing(_bound_msgspec())
+
+
+def _refusing(decode: Callable[[Buffer], Any]) -> Callable[[Buffer], Any]:
+    def refusing(data: Buffer) -> Any:
+        msgpack_times.refuse_other(data)
+        return decode(data)
+
+    return refusing
+
+
 def _bind_ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> Callable[[Any], bytes]:
     import ormsgpack
 
@@ -142,6 +163,15 @@ def _bound_ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> Callab
     return partial(ormsgpack.unpackb, option=ormsgpack.OPT_NON_STR_KEYS)
 
 
+def _exact_ormsgpack(*, default: str, non_str_keys: bool, orient: str) -> Callable[[Buffer], Any]:
+    import ormsgpack
+
+    option = getattr(ormsgpack, "OPT_DATETIME_AS_TIMESTAMP_EXT", 0)  # which its first versions lack
+    if non_str_keys:
+        option |= ormsgpack.OPT_NON_STR_KEYS
+    return _refusing(partial(ormsgpack.unpackb, option=option or None))
+
+
 FORMAT = Format(
     id="msgpack",
     title="MessagePack",
@@ -154,6 +184,7 @@ FORMAT = Format(
             name="msgpack",
             native=NATIVE,
             **bound(_bind_msgpack, _bound_msgpack),
+            bind_exact=_exact_msgpack,
             modules=("msgpack",),
             distribution="msgpack",
             extra="documents",
@@ -166,6 +197,7 @@ FORMAT = Format(
             name="msgspec",
             native=NATIVE,
             **bound(_bind_msgspec, _bound_msgspec),
+            bind_exact=_exact_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT},
@@ -176,6 +208,7 @@ FORMAT = Format(
             name="ormsgpack",
             native=NATIVE,
             **bound(_bind_ormsgpack, _bound_ormsgpack),
+            bind_exact=_exact_ormsgpack,
             modules=("ormsgpack",),
             distribution="ormsgpack",
             extra="documents",

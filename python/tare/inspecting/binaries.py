@@ -33,10 +33,14 @@ def look(source: Source, max_bytes: int) -> Findings:
         "top-level values": walk.values,
     }
     findings.parts = [
-        Part(name, round(size * scale), detail=f"{round(walk.counts[name] * scale):,} values")
+        Part(name, round(size * scale), detail=_values(round(walk.counts[name] * scale)))
         for name, size in walk.sizes.most_common()
     ]
     return findings
+
+
+def _values(count: int) -> str:
+    return f"{count:,} value{'s' * (count != 1)}"
 
 
 class _Walk:

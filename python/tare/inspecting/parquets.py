@@ -41,7 +41,7 @@ def look(source: Source, max_bytes: int) -> Findings:
             findings.notes.append(f"sizes estimated from {len(groups):,} of {total:,} row groups")
         if paths := int96_paths(meta):
             findings.notes.append(
-                f"{printable(', '.join(paths), 80)}: INT96; read in microseconds where years lie beyond 1677 to 2262"
+                f"{printable(', '.join(map(repr, paths)), 80)} of the type INT96: read in microseconds where years lie beyond 1677 to 2262"
             )
         try:
             known = child_process.ask("describe_parquet", plain)

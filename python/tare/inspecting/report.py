@@ -8,7 +8,7 @@ from typing import Any
 
 from tare import formats
 from tare.datasets import encoding_hints, recognise
-from tare.datasets.source import Source, find
+from tare.datasets.source import Source, begins, find
 from tare.errors import TareError
 from tare.inspecting.containers import describe
 from tare.inspecting.findings import Findings, Inspection
@@ -88,7 +88,9 @@ def _recognised(source: Source, found: Inspection) -> Inspection:
     found.details["first bytes"] = " ".join(f"{byte:02x}" for byte in source.head[:16])
     if two := encoding_hints.without_mark(source.head):
         found.notes.append(f"it may be text in {two} without a byte order mark")
-    found.notes.append("cannot tell what it is; name a format with --format if you know it")
+    found.notes.append(
+        f"cannot tell what it is: {begins(source.head)}; name a format with --format if you know it"
+    )
     return found
 
 

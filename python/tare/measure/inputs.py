@@ -39,7 +39,7 @@ def gather_files(data: Any) -> Any:
     if os.path.lexists(text):
         return data
     if (url := _URL.fullmatch(text)) is not None:
-        raise UsageError(f"{_shown(text)}: is a URL, which is not measured. {_fetching(text, *url.groups())}")
+        raise UsageError(f"{_shown(text)} is a URL, which is not measured. {_fetching(text, *url.groups())}")
     return find_file_set([text]) if glob.has_magic(text) else data
 
 

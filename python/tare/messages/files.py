@@ -318,7 +318,7 @@ class FileReceiver:
             mode = os.lstat(path).st_mode
             if not self._overwrite or (not stat.S_ISREG(mode) and not self._one):
                 hint = "say --force to replace it" if stat.S_ISREG(mode) else "it is no file"
-                raise FileExistsError(errno.EEXIST, f"is there already: {hint}", path)
+                raise FileExistsError(errno.EEXIST, f"it exists already: {hint}", path)
 
     def _refuse_full(self, folder: str, size: int) -> None:
         room = os.statvfs(folder)
@@ -348,7 +348,7 @@ class FileReceiver:
         size = self._header.get("size", self._done)
         if (said.get("size"), said.get("sha256"), size) != (found.size, found.sha256, found.size):
             raise DecodeError(
-                f"{found.name}: is not what was sent: its size or its SHA-256 differs", format=FILE
+                f"{found.name} is not what was sent: its size or its SHA-256 differs", format=FILE
             )
         with self._named(self._path):
             if self._target is not None:

@@ -26,7 +26,7 @@ def scheme_of(url: str) -> str:
         forms = "tcp://HOST:PORT, unix:PATH, fifo:PATH, file:PATH or fd:NUMBER"
         raise UsageError(f"{url[:80]!a} is no place for messages: expected {forms}")
     if len(url) == len(scheme) + 1:
-        raise UsageError(f"{url!a}: names no place behind the colon")
+        raise UsageError(f"{url!a} names no place behind the colon")
     return scheme
 
 

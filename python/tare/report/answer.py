@@ -301,7 +301,7 @@ def about(found: Digest, kept: str = "") -> str:
         # What others read has a line of its own where there is a command for it.
         said.append(ours.partition(";")[0] if for_others(found)[0] else ours)
     if column := str(verdict.get("part") or ""):
-        said.append(f'a part is the column "{text.visible(column, 40)}"')
+        said.append(f"a part is the column '{text.visible(column, 40)}'")
     if (small := no_matter(verdict)) and not verdict.get("keeps_file"):
         said.append(small)
     if verdict.get("executes_code"):

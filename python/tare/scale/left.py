@@ -28,7 +28,7 @@ class AllUndone(TareError):
 def any_undone(left: Iterable[tuple[str, str]]) -> bool:
     """Whether something that was asked for is among what was passed over.
 
-    >>> any_undone([("_SUCCESS", "is empty")]), any_undone([Undone(("a.csv", "permission denied"))])
+    >>> any_undone([("_SUCCESS", "an empty file")]), any_undone([Undone(("a.csv", "permission denied"))])
     (False, True)
     """
     return any(isinstance(one, Undone) for one in left)

@@ -9,7 +9,7 @@ from tare.scale.left import Undone
 
 __all__ = ["objects"]
 
-_WHY = "is a prefix with a key of an empty part (//), so that it cannot be listed"
+_WHY = "a prefix with a key of an empty part (//), so that it cannot be listed"
 
 
 def objects(store: Any, prefix: str, passed: list[tuple[str, str]]) -> Iterator[Any]:

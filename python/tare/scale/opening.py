@@ -30,17 +30,17 @@ def open_file(path: str, buffering: int = -1) -> Any:
     ...     os.mkfifo(f"{folder}/a")
     ...     open_file(f"{folder}/a")
     Traceback (most recent call last):
-    tare.scale.opening.NotAFile: [Errno 22] is a pipe: '...'
+    tare.scale.opening.NotAFile: [Errno 22] it is a pipe: '...'
     """
     try:
         file = open(path, "rb", buffering, opener=_at_once)
     except OSError as error:
         if error.errno != errno.ENXIO:  # a socket
             raise
-        raise NotAFile(errno.EINVAL, special(os.stat(path).st_mode) or error.strerror, path) from None
+        raise NotAFile(errno.EINVAL, f"it is {special(os.stat(path).st_mode)}", path) from None
     if why := special(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise NotAFile(errno.EINVAL, why, path)
+        raise NotAFile(errno.EINVAL, f"it is {why}", path)
     return file
 
 
@@ -48,7 +48,7 @@ def special(mode: int) -> str:
     """What is neither a file nor a folder; empty of those.
 
     >>> special(stat.S_IFIFO), special(stat.S_IFREG)
-    ('is a pipe', '')
+    ('a pipe', '')
     """
     kinds = {
         stat.S_IFIFO: "a pipe",
@@ -56,8 +56,7 @@ def special(mode: int) -> str:
         stat.S_IFCHR: "a device",
         stat.S_IFBLK: "a device",
     }
-    kind = kinds.get(stat.S_IFMT(mode))
-    return f"is {kind}" if kind else ""
+    return kinds.get(stat.S_IFMT(mode), "")
 
 
 def _at_once(path: str, flags: int) -> int:

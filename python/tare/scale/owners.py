@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LEFT", "Claims", "Guard", "Owners", "not_ours", "seen"]
 
-LEFT = "is there already"
+LEFT = "a file of that name exists already"
 _UNSEEN = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG})
 
 _Told = dict[str, list[tuple[set[str], dict[str, Any]]]]
@@ -45,9 +45,9 @@ def not_ours(uri: str = "") -> str:
     """Why a result is not written: by the source of what stands in its place, if that is known.
 
     >>> not_ours("file:///a.csv"), not_ours()
-    ('is there already, of /a.csv; --overwrite replaces it', 'is there already, and not from here; --overwrite replaces it')
+    ('a file of that name exists already, made of /a.csv; --overwrite replaces it', 'a file of that name exists already, and not from here; --overwrite replaces it')
     """
-    return f"{LEFT}, {f'of {shown(uri)}' if uri else 'and not from here'}; --overwrite replaces it"
+    return f"{LEFT}, {f'made of {shown(uri)}' if uri else 'and not from here'}; --overwrite replaces it"
 
 
 class Claims:

@@ -197,7 +197,7 @@ def folder_uri(path: str | os.PathLike[str]) -> str:
     uri = as_uri(path)
     if uri.startswith("file:") and os.path.isfile(local_path(uri)):
         raise NotADirectoryError(
-            f"{printable(os.fspath(path))}: is a file. Name a folder for the results of many files."
+            f"{printable(os.fspath(path))} is a file. Name a folder for the results of many files."
         )
     return uri
 
@@ -306,7 +306,7 @@ class LocalPlace(Place):
             if not within or error.errno in _OURS:
                 raise
             denied = isinstance(error, PermissionError)
-            why = "is a folder that this user may not read" if denied else said_by(error)
+            why = "a folder that this user may not read" if denied else said_by(error)
             self.passed.append(Undone((f"{prefix}/", why)))
             return
         for one in listed:
@@ -322,7 +322,7 @@ class LocalPlace(Place):
             if one.is_file():
                 return entry_of(name, one.stat())
             if one.is_symlink():
-                why = "is a link to a folder" if one.is_dir() else "is a link to nothing"
+                why = "a link to a folder" if one.is_dir() else "a link to nothing"
             else:
                 why = special(one.stat().st_mode)
         except FileNotFoundError:  # gone since it was listed
@@ -475,7 +475,7 @@ class ObjectPlace(Place):
     def _size(self, name: str) -> int:
         found = self.stat(name)
         if found is None:
-            raise FileNotFoundError(f"{shown(self.uri)}/{name}: is not there")
+            raise FileNotFoundError(f"{shown(self.uri)}/{name} does not exist")
         return found.size
 
     def put(self, name: str, data: bytes) -> None:

@@ -110,7 +110,7 @@ def read_unit(unit: Mapping[str, Any] | str | os.PathLike[str], columns: list[st
         units = units_of(unit)
         if len(units) > 1:
             raise UsageError(
-                f"{os.fspath(unit)}: are {len(units):,} files, and one is read here: name it; "
+                f"{os.fspath(unit)} is {len(units):,} files, and one is read here: name it; "
                 "dask_dataframe and ray_dataset read all"
             )
         (unit,) = units

@@ -52,7 +52,7 @@ def ends(source: Any, target: Any, *, force: bool) -> Iterator[tuple[Any, Any]]:
 def _taken(target: str) -> FileExistsError:
     from tare.scale.place import shown
 
-    return FileExistsError(f"{shown(target)}: is there already. Say --force to replace it.")
+    return FileExistsError(f"{shown(target)} exists already. Say --force to replace it.")
 
 
 def _is_far(end: Any) -> bool:

@@ -48,8 +48,9 @@ class Report:
         files: The files made, or put into a store (those of `done` and `duplicate`).
         files_before: Those of `skipped`.
         files_failed: Those that are not there because theirs failed; a unit may have many.
+        compared: Those of `files` that were read back and compared before they got their name.
         changes: What came back as another type or value, and what was lost: groups with ``verdict, what,
-            count`` of files, and three ``examples``.
+            count`` of files, and three ``examples``, the first by name.
         notes: What the user should know, each with the number of units that say it.
         superseded: Results removed at the end: of an earlier state of these sources, or under a name that they have no more.
         stale: Results that stay of sources under the folders and patterns of this run, and in none of its units: deleted or
@@ -76,6 +77,7 @@ class Report:
     files: int = 0
     files_before: int = 0
     files_failed: int = 0
+    compared: int = 0
     changes: list[dict[str, Any]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     superseded: int = 0
@@ -112,6 +114,7 @@ class Report:
         else:
             self.files += files
         if status in ("done", "duplicate"):
+            self.compared += int(receipt.get("compared", 0))
             self.bytes_in += int(receipt["bytes_in"])
             self.bytes_out += int(receipt["bytes_out"])
             self.rows += int(receipt["rows"])
@@ -145,8 +148,9 @@ class Report:
                 group = {"verdict": verdict, "what": what, "count": 0, "examples": []}
                 self.changes.append(group)
             group["count"] += 1
-            if len(group["examples"]) < _EXAMPLES:
-                group["examples"].append(f"{one['name']}: {one['path']}" if one.get("path") else one["name"])
+            example = f"{one['name']}: {one['path']}" if one.get("path") else one["name"]
+            # Units end in any order, and those of large files first.
+            group["examples"] = sorted([*group["examples"], example])[:_EXAMPLES]
 
     def raise_for_failures(self) -> None:
         """Raise if not all is done that was asked for: unless `ok`.
@@ -185,7 +189,7 @@ def errors_of(receipt: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Failures by class, kind and format, the most frequent first, each with three different examples.
+    """Failures by class, kind and format, the most frequent first, each with three different examples, the first by name.
 
     >>> grouped([{"error": {"class": "input", "kind": "Truncated", "format": "json", "message": "a: cut"}}])
     [{'class': 'input', 'kind': 'Truncated', 'format': 'json', 'count': 1, 'examples': ['a: cut']}]
@@ -201,7 +205,7 @@ def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "kind": kind,
             "format": format,
             "count": len(said),
-            "examples": [*dict.fromkeys(said)][:_EXAMPLES],
+            "examples": sorted(set(said))[:_EXAMPLES],
         }
         for (name, kind, format), said in listed
     ]

@@ -199,7 +199,7 @@ class Writing:
             found = self.place.stat(str(fact["name"]))
             if found is None or found.size != fact["size"]:
                 raise EncodeError(
-                    f"{fact['name']}: has {found.size if found else 0} bytes, {fact['size']} were written"
+                    f"{fact['name']} has {found.size if found else 0} bytes, {fact['size']} were written"
                 )
             facts[number] = {**fact, **found.identity}
         return facts
@@ -298,9 +298,9 @@ class Writing:
             elif others == self._sources or not others.isdisjoint(self._sources):
                 continue  # parts of data frames have no sources: one may replace another
             else:
-                whose = f"of {shown(min(others))}" if others else "of a data frame"
+                whose = f"made of {shown(min(others))}" if others else "made of a data frame"
             raise NameTaken(
-                f"{name}: is there already, {whose}. Move it away, or {self.to_replace} to replace it."
+                f"{name} exists already, {whose}. Move it away, or {self.to_replace} to replace it."
             )
 
     def before(self) -> set[str]:

@@ -500,6 +500,4 @@ def _refuse_links(place: LocalPlace) -> None:
     for name in (".tare", *(f".tare/{folder}" for folder in _FOLDERS)):
         path = place.path(name)
         if os.path.islink(path):
-            raise UsageError(
-                f"{printable(path)}: is a link, which is not followed: put a folder in its place"
-            )
+            raise UsageError(f"{printable(path)} is a link, which is not followed: put a folder in its place")

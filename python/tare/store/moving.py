@@ -167,7 +167,7 @@ def archive_export(store: Store, dest: str, on_progress: _Told, skip_damaged: bo
 
     path = dest.removeprefix("storr:").removeprefix("folder:")
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-        raise FileExistsError(f"{path}: is there already")
+        raise FileExistsError(f"{path} exists already")
     if not dest.endswith(".tar"):
         with open_store(dest) as made:
             return copy(store, made, Chosen(skip_damaged=skip_damaged), on_progress)

@@ -61,7 +61,7 @@ def test_files_appear_whole_and_replace_nothing_unasked(tmp_path: Path) -> None:
     first = (tmp_path / "d.blit").read_bytes()
     again = run("blit", "encode", "d.json", "-o", "d.blit", "--canonical", cwd=tmp_path)
     assert again.returncode == 1
-    assert b"d.blit: is there already. Say --force" in again.stderr
+    assert b"d.blit exists already. Say --force" in again.stderr
     assert first == (tmp_path / "d.blit").read_bytes()
     assert run("blit", "encode", "d.json", "-o", "d.blit", "--canonical", "-f", cwd=tmp_path).returncode == 0
     assert blit.from_json(TEXT, canonical=True) == (tmp_path / "d.blit").read_bytes()

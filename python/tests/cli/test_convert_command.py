@@ -82,7 +82,7 @@ def test_a_loss_is_refused_and_shown(tmp_path):
     (tmp_path / "x.json").write_bytes(b'{"b": 1, "a": NaN}')
     done = invoke_bytes("convert", "x.json", "y.json", "--codec", "json:orjson", cwd=tmp_path)
     assert 1 == done.returncode
-    assert b"a would change: nan comes back as None" in done.stderr
+    assert b"a' would change: nan comes back as None" in done.stderr
     done = invoke_bytes("convert", "x.json", "y.json", "--codec", "json:orjson", "--allow-loss", cwd=tmp_path)
     assert 0 == done.returncode
     assert b"VALUES CHANGED" in done.stderr

@@ -134,8 +134,8 @@ def test_one_byte_is_no_bytes(tmp_path):
     """Counts are in the singular where they are one."""
     (tmp_path / "x.json").write_bytes(b"1")
     (tmp_path / "y.json").write_bytes(b"12")
-    assert b"size               1 byte (1 B)" in invoke_bytes("inspect", "x.json", cwd=tmp_path).stdout
-    assert b"size               2 bytes (2 B)" in invoke_bytes("inspect", "y.json", cwd=tmp_path).stdout
+    assert b"size               1 byte\n" in invoke_bytes("inspect", "x.json", cwd=tmp_path).stdout
+    assert b"size               2 bytes\n" in invoke_bytes("inspect", "y.json", cwd=tmp_path).stdout
 
 
 @pytest.mark.parametrize("format", ["json", "ndjson", "avro", "bson", "msgpack", "cbor", "yaml"])

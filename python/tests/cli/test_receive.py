@@ -194,7 +194,7 @@ def test_nothing_comes(tmp_path: Path) -> None:
         (("file:s", "--follow", "--to", "x.ndjson"), "has no end"),
         (("file:s", "--raw", "--codec", "json"), "give one"),
         (("file:s", "--fidelity", "--codec", "json"), "--codec msgpack"),
-        (("file:s", "--to", "token"), "is there already: say --force"),
+        (("file:s", "--to", "token"), "exists already: say --force"),
         (("file:s", "--framing", "native", "--require-end"), "others have no END"),
         (("file:s", "--codec", "pickle"), "pickle"),
     ],

@@ -46,6 +46,21 @@ def results(folder: Path) -> list[str]:
     )
 
 
+def test_a_folder_is_told_by_name_and_that_it_was_read_back(tmp_path: Path) -> None:
+    """Though large files are converted first."""
+    (tmp_path / "in").mkdir()
+    moments = pa.table({"at": pa.array(range(1000), pa.timestamp("us", "UTC"))})
+    for number, name in enumerate("abcde"):
+        tare.write(moments.slice(0, 10 + 200 * number), tmp_path / "in" / f"{name}.parquet")
+    listed = run("convert", "in", "out", "--to", "ndjson", "--dry-run", cwd=tmp_path).stdout.splitlines()
+    assert [line.partition(" -> ")[2][:8] for line in listed] == [f"{name}.ndjson" for name in "abcde"]
+    first, changed = run("convert", "in", "out", "--to", "ndjson", cwd=tmp_path).stderr.splitlines()
+    assert first.endswith("  each read back and compared")
+    assert changed.endswith("(a.ndjson: at, b.ndjson: at, c.ndjson: at, ...)")
+    done = run("convert", "in", "out", "--to", "ndjson", "--force", "--check", "size", cwd=tmp_path).stderr
+    assert done.startswith("0 done, 5 done before into out\n")
+
+
 def test_a_folder_in_parallel(folder: Path) -> None:
     done = process("convert", "in", "out", "--to", "parquet", "--jobs", "2", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -122,11 +137,11 @@ def test_what_cannot_be_is_said_before_it_is_begun(folder: Path) -> None:
     assert (done.returncode, "nowhere: there is no such folder" in done.stderr) == (2, True)
     for wrong, said in (
         (("run", "nothing.jsonl"), "'nothing.jsonl' does not exist"),
-        (("convert", "nowhere/", "out", "--to", "parquet", "--jobs", "1"), "nowhere/: is not there"),
-        (("convert", "nowhere", "out", "--to", "parquet"), "nowhere: is not there"),
+        (("convert", "nowhere/", "out", "--to", "parquet", "--jobs", "1"), "nowhere/ does not exist"),
+        (("convert", "nowhere", "out", "--to", "parquet"), "nowhere does not exist"),
         (("convert", "gs://b/x", "out", "--to", "parquet"), "gs:// is not read"),
-        (("convert", "in", "in/a.csv", "--to", "parquet"), "in/a.csv: is named as a file is"),
-        (("convert", "in", "file", "--to", "parquet"), "file: is a file, and a run of many makes a folder"),
+        (("convert", "in", "in/a.csv", "--to", "parquet"), "and in/a.csv is named as a file is"),
+        (("convert", "in", "file", "--to", "parquet"), "the results go into a folder, and file is a file"),
         (("convert", "in", "out", "--to", "parquet", "--split", "0"), "'0': a size such as 64MiB"),
         (
             ("convert", "in", "out", "--to", "parquet", "--allow-loss", "--on-loss", "fail"),
@@ -140,7 +155,7 @@ def test_what_cannot_be_is_said_before_it_is_begun(folder: Path) -> None:
     for _ in range(2):  # a plan takes the place of a plan
         assert run("plan", "convert", "in", "out", "--to", "parquet", "-o", "p", cwd=folder).returncode == 0
     done = run("plan", "convert", "in", "out", "--to", "parquet", "-o", "in/a.csv", cwd=folder)
-    assert (done.returncode, "in/a.csv: is there and no plan" in done.stderr) == (2, True)
+    assert (done.returncode, "in/a.csv exists and is no plan" in done.stderr) == (2, True)
     assert (folder / "in" / "a.csv").read_text().startswith("x,y")
 
 
@@ -195,12 +210,16 @@ def test_what_is_there_of_others_is_not_done(folder: Path) -> None:
     (folder / "out" / "a.parquet").write_text("mine")
     command = ("convert", "in", "out", "--include", "*.csv", "--to", "parquet")
     done = run(*command, cwd=folder)
-    assert (done.returncode, "1 passed over: is there already" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, "1 passed over: a file of that name exists already" in done.stderr) == (
+        1,
+        True,
+    ), done.stderr
     assert (folder / "out" / "a.parquet").read_text() == "mine"
     planned = run("plan", *command, "-o", "p", cwd=folder)
-    assert (planned.returncode, "1 passed over: is there already" in planned.stderr) == (1, True), (
-        planned.stderr
-    )
+    assert (planned.returncode, "1 passed over: a file of that name exists already" in planned.stderr) == (
+        1,
+        True,
+    ), planned.stderr
     assert run(*command, "--overwrite", cwd=folder).returncode == 0
 
 
@@ -214,7 +233,9 @@ def test_a_plan_that_may_replace(folder: Path) -> None:
     assert run(*command, "--overwrite", "--dry-run", cwd=folder).returncode == 0
     assert list((folder / "out").iterdir()) == [mine]
     done = run("run", "p", cwd=folder)
-    said = "in/a.csv: a.parquet: is there already, and not from here; --overwrite replaces it"
+    said = (
+        "in/a.csv: a.parquet: a file of that name exists already, and not from here; --overwrite replaces it"
+    )
     assert (done.returncode, said in done.stderr, mine.read_text()) == (1, True, "mine"), done.stderr
     assert done.stderr.endswith("\n  move them away, or: tare run p --overwrite\n")
     assert run("plan", *command, "--overwrite", "-o", "p", cwd=folder).returncode == 0
@@ -279,7 +300,7 @@ def test_one_fails(folder: Path) -> None:
     assert done.returncode == 1
     report = json.loads(done.stdout)
     assert (report["done"], report["failed"], report["ok"]) == (1, 1, False)
-    assert "1 x input: Truncated of csv" in done.stderr
+    assert "1 failed: a file ends too early (input: Truncated, csv)" in done.stderr
     assert (
         "the same line tries these again, and does nothing else: tare convert 'in/*.csv' out --to parquet --json"
         in done.stderr
@@ -295,7 +316,7 @@ def test_values_that_would_change(folder: Path) -> None:
     tare.write(pa.table({"v": [float("nan"), 1.0]}), folder / "in" / "nan.parquet")
     done = run("convert", "in/*.parquet", "out", "--to", "ndjson", "--verify", "decode", cwd=folder)
     assert done.returncode == 1, done.stderr
-    assert "1 x loss: LossRefused" in done.stderr
+    assert "1 failed: values would change (loss: LossRefused" in done.stderr
     taken = run(
         "convert",
         "in/*.parquet",
@@ -314,7 +335,7 @@ def test_values_that_would_change(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["in/*.csv", "out"], "say what they become with --to"),
+        (["in/*.csv", "out"], "say what the files become with --to"),
         (["in/*.csv", "-", "--to", "csv"], "many files are no stream"),
         (["in/*.nothing", "out", "--to", "csv"], "no file is there"),
         (["in", "out", "--to", "parquet", "--split", "much"], "a size such as 64MiB"),
@@ -477,7 +498,7 @@ def test_paths_are_shortened_at_their_beginning_alone(
 ) -> None:
     """One with two slashes, of a plan that was edited, and one within another path would name other files."""
     monkeypatch.chdir(tmp_path)
-    others = f"{tmp_path}//etc/hostname: is not there; /mnt{tmp_path}/x; s3://b{tmp_path}/x"
+    others = f"{tmp_path}//etc/hostname does not exist; /mnt{tmp_path}/x; s3://b{tmp_path}/x"
     assert _near(others) == others
     assert _near(f"{tmp_path}/a/b.csv: changed, '{tmp_path}/c'") == "a/b.csv: changed, 'c'"
     (tmp_path / "src").mkdir()
@@ -489,4 +510,4 @@ def test_paths_are_shortened_at_their_beginning_alone(
     (tmp_path / "p.jsonl").write_text(plan)
     done = run("run", "p.jsonl", cwd=tmp_path)
     assert done.returncode == 1
-    assert f"{tmp_path}//etc/hostname: is not there" in done.stderr
+    assert f"{tmp_path}//etc/hostname does not exist" in done.stderr

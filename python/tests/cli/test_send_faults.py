@@ -108,8 +108,8 @@ def test_a_file_that_is_there(big: Path, tmp_path: Path) -> None:
     (tmp_path / "in/big.bin").write_bytes(b"old")
     with started(*LISTEN, cwd=tmp_path) as receiver:
         done = run("send", receiver.url(), big.name, cwd=tmp_path, code=1)
-        assert "the receiver refused it: is there already: say --force" in done.err
-        assert "in/big.bin: is there already" in receiver.done().err
+        assert "the receiver refused it: it exists already: say --force" in done.err
+        assert "in/big.bin: it exists already" in receiver.done().err
     assert (tmp_path / "in/big.bin").read_bytes() == b"old"
     with started(*LISTEN, "--force", cwd=tmp_path) as receiver:
         run("send", receiver.url(), big.name, cwd=tmp_path)

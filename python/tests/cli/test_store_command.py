@@ -261,7 +261,7 @@ def test_archives_come_back(run: Run, url: str, tmp_path: Path) -> None:
         store.set("c", [1, 2], "n")
     run("export", url, "all.tar")
     assert tarfile.is_tarfile(tmp_path / "all.tar")
-    assert b"is there already" in run("export", url, "all.tar", code=1).stderr
+    assert b"exists already" in run("export", url, "all.tar", code=1).stderr
     run("import", "fresh", "all.tar")
     assert run("ls", "fresh", "--namespaces").stdout == b"n\nobjects\n"
     assert run("get", "fresh", "b").stdout == b"x" * 200_000

@@ -188,12 +188,12 @@ def test_links_are_told(tmp_path: Path) -> None:
     left: list[tuple[str, str]] = []
     plan = scale.plan_convert(str(source), str(tmp_path / "o"), to="parquet", skipped=left)
     assert plan.count == 2
-    assert left == [("folder", "is a link to a folder"), ("gone.csv", "is a link to nothing")]
-    with pytest.raises(FileNotFoundError, match=r"gone\.csv: is a link to nothing"):
+    assert left == [("folder", "a link to a folder"), ("gone.csv", "a link to nothing")]
+    with pytest.raises(FileNotFoundError, match=r"gone\.csv is a link to nothing"):
         find_sources([str(source / "gone.csv")])
     left.clear()
     scale.plan_convert(f"{source}/*.csv", str(tmp_path / "o"), to="parquet", skipped=left)
-    assert left == [("gone.csv", "is a link to nothing")]
+    assert left == [("gone.csv", "a link to nothing")]
 
 
 def test_the_source_as_destination_is_said(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_parts_have_receipts_and_replace_nothing_of_others(tmp_path: Path) -> No
     assert len(list((tmp_path / "out" / ".tare" / "done").glob("*/*.json"))) == 2
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "part-00001.parquet").write_bytes(b"mine")
-    with pytest.raises(UsageError, match=r"part-00001\.parquet: is there already"):
+    with pytest.raises(UsageError, match=r"part-00001\.parquet exists already"):
         scale.write_parts(frame, tmp_path / "other", to="parquet")
     assert (tmp_path / "other" / "part-00001.parquet").read_bytes() == b"mine"
     scale.write_parts(frame, tmp_path / "other", to="parquet", overwrite=True)
@@ -256,7 +256,7 @@ def test_parts_and_results_of_files_do_not_replace_each_other(tmp_path: Path) ->
     frame = scale.dask_dataframe(tmp_path / "in")
     report = scale.convert(tmp_path / "in", tmp_path / "out", to="parquet", executor="inline")
     assert report.ok
-    with pytest.raises(UsageError, match=r"is there already, of .*part-00001\.ndjson"):
+    with pytest.raises(UsageError, match=r"exists already, made of .*part-00001\.ndjson"):
         scale.write_parts(frame.partitions[:1].assign(v=0), tmp_path / "out", to="parquet")
     (name,) = scale.write_parts(frame, tmp_path / "frame", to="parquet")
     state = State(f"file://{tmp_path}/frame")
@@ -264,7 +264,7 @@ def test_parts_and_results_of_files_do_not_replace_each_other(tmp_path: Path) ->
     writing.guarded = True
     with writing.output("part-00001.parquet") as path:
         Path(path).write_text("other")
-    with pytest.raises(UsageError, match="is there already, of a data frame"):
+    with pytest.raises(UsageError, match="exists already, made of a data frame"):
         writing.commit()
     writing.discard()
     assert tare.read(name).num_rows == 1000
@@ -284,7 +284,7 @@ def test_what_is_no_data_is_passed_over(tmp_path: Path) -> None:
     assert len(readers.units_of(tmp_path / "in", "ndjson")) == 5
     with pytest.raises(TareError, match="_SUCCESS"):
         scale.dask_dataframe([tmp_path / "in" / "_SUCCESS", tmp_path / "in" / "part-0.parquet"]).compute()
-    with pytest.raises(UsageError, match=r"in: are 3 files, and one is read here: name it"):
+    with pytest.raises(UsageError, match=r"in is 3 files, and one is read here: name it"):
         scale.read_unit(tmp_path / "in")
     half = (tmp_path / "in" / "part-0.parquet").read_bytes()[:200]
     (tmp_path / "in" / "part-3.gz").write_bytes(b"\x1f\x8b\x08" + half[:5])
@@ -294,8 +294,10 @@ def test_what_is_no_data_is_passed_over(tmp_path: Path) -> None:
 
 def test_where_there_is_no_data(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").touch()
-    with pytest.raises(PlanError, match="nothing to do: 1 file was passed over, such as _SUCCESS: is empty"):
+    with pytest.raises(
+        PlanError, match="nothing to do: 1 file was passed over, such as _SUCCESS: an empty file"
+    ):
         scale.dask_dataframe(tmp_path)
     os.mkfifo(tmp_path / "x.parquet")
-    with pytest.raises(TareError, match=r"x\.parquet: is a pipe"):
+    with pytest.raises(TareError, match=r"x\.parquet: a pipe"):
         scale.dask_dataframe([tmp_path / "x.parquet", tmp_path / "_SUCCESS"])

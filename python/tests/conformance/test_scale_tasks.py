@@ -254,7 +254,7 @@ def test_what_a_whole_file_refuses_its_parts_refuse(
     report = convert(tmp_path / "a.parquet", tmp_path / "o", to=to, **how)
     assert report.failed >= 1
     assert {one["error"]["class"] for one in report.failures} == {"loss"}
-    said = re.compile(r"v( \(levels\))? would change")
+    said = re.compile(r"'v'( \(levels\))? would change")
     assert all(said.search(one["error"]["message"]) for one in report.failures)
     report = convert(tmp_path / "a.parquet", tmp_path / "p", to=to, on_loss="allow", **how)
     assert report.failed == 0

@@ -152,7 +152,7 @@ def test_streamed(name, change, opening, changing, monkeypatch, tmp_path):
     path = written(tmp_path, name)
     opening += name.endswith(".gz")  # its head is one more
     done = changing(path, change, opening=opening)
-    with pytest.raises(SourceChanged, match=rf"^{name}: changed while it was read; nothing was written$"):
+    with pytest.raises(SourceChanged, match=rf"^{name} changed while it was read; nothing was written$"):
         tare.convert(path, tmp_path / "out" / "r.parquet")
     assert done()
     assert os.listdir(tmp_path / "out") == []
@@ -165,7 +165,7 @@ def test_whole(name, change, changing, tmp_path):
     path = written(tmp_path, name)
     (tmp_path / "out" / "r.parquet").write_text("old")
     done = changing(path, change)
-    with pytest.raises(SourceChanged, match=rf"^{name}: changed while it was read; nothing was written$"):
+    with pytest.raises(SourceChanged, match=rf"^{name} changed while it was read; nothing was written$"):
         tare.convert(path, tmp_path / "out" / "r.parquet", verify=False)
     assert done()
     assert os.listdir(tmp_path / "out") == ["r.parquet"]
@@ -197,7 +197,7 @@ def test_a_binary_file_that_is_streamed(monkeypatch, tmp_path):
             if todo:
                 todo.pop()(big)
 
-        with pytest.raises(SourceChanged, match=r"big\.arrow: changed"):
+        with pytest.raises(SourceChanged, match=r"big\.arrow changed"):
             tare.convert(big, tmp_path / "out" / "r.parquet", on_progress=during)
         assert os.listdir(tmp_path / "out") == []
 
@@ -266,7 +266,7 @@ def test_the_command(changing, capsys, tmp_path):
         main(["convert", str(path), str(tmp_path / "out" / "r.parquet")])
     assert done()
     assert ended.value.code == 1
-    assert capsys.readouterr().err == "tare: big.csv: changed while it was read; nothing was written\n"
+    assert capsys.readouterr().err == "tare: big.csv changed while it was read; nothing was written\n"
     assert os.listdir(tmp_path / "out") == []
     changing(path, appended)
     with pytest.raises(SourceChanged, match="what came out is not to be used"):

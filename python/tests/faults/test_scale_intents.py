@@ -198,7 +198,7 @@ def test_a_file_that_is_not_as_it_was_to_be_is_nobody_s(tmp_path: Path, text: st
     report = convert(tmp_path)
     if "c" in text:
         (failed,) = report.failures
-        assert "k=c/pk.parquet: is there already, and no plan knows it" in failed["error"]["message"]
+        assert "k=c/pk.parquet exists already, and no plan knows it" in failed["error"]["message"]
         assert (out / "k=b" / "pk.parquet").exists(), "nothing takes its place yet"
         assert convert(tmp_path, overwrite=True).ok
         del before["k=c/pk.parquet"]
@@ -218,7 +218,7 @@ def test_another_source_s_is_left(tmp_path: Path) -> None:
     write(tmp_path / "b" / "pk.csv", "k,v\nb,7\n")
     given: dict[str, Any] = {"to": "parquet", "partition": "k", "executor": "inline"}
     (failed,) = scale.convert(str(tmp_path / "b" / "pk.csv"), str(tmp_path / "out"), **given).failures
-    assert f"is there already, of {tmp_path}/pk.csv" in failed["error"]["message"]
+    assert f"exists already, made of {tmp_path}/pk.csv" in failed["error"]["message"]
     assert visible_hashes(tmp_path / "out") == before
     assert convert(tmp_path).ok
     assert rows(tmp_path) == expected(BEFORE)

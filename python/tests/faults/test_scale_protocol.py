@@ -107,7 +107,9 @@ def test_a_death_at_every_step_of_a_run_takes_nothing_for_another_s(tmp_path: Pa
         assert scale.run(plan, executor="inline").ok
         assert len(parquet.read_table(out / "f0.parquet")) == (1 if changed else 201)
         (failed,) = scale.run(other.path, executor="inline").failures
-        assert "f1.parquet: is there already, and not from here" in failed["error"]["message"]
+        assert (
+            "f1.parquet: a file of that name exists already, and not from here" in failed["error"]["message"]
+        )
         assert (out / "f1.parquet").read_bytes() == b"mine"
         for path, text in sources.items() if changed else ():
             path.write_text(text)
@@ -257,7 +259,7 @@ def test_a_source_that_changed_since_the_plan(tmp_path: Path) -> None:
     assert (report.done, report.failed) == (2, 1)
     error = report.failures[0]["error"]
     assert (error["class"], error["kind"]) == ("input", "SourceChanged")
-    assert "f1.csv: changed since the plan was made" in error["message"]
+    assert "f1.csv changed since the plan was made" in error["message"]
     again = scale.run(planned(tmp_path), executor="inline")
     assert again.ok
     assert (again.done, again.skipped) == (1, 2)
@@ -299,7 +301,7 @@ def test_a_source_known_by_content_is_held_to_it(tmp_path: Path) -> None:
     assert len(second.read_bytes()) == len(data)
     report = scale.run(plan, executor="inline")
     assert (report.done, report.failed) == (2, 1)
-    assert "f1.csv: changed since the plan was made" in report.failures[0]["error"]["message"]
+    assert "f1.csv changed since the plan was made" in report.failures[0]["error"]["message"]
 
 
 def test_a_source_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +316,7 @@ def test_a_source_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(place.LocalPlace, "local", changing)
     report = scale.run(plan, executor="inline")
-    assert "f1.csv: changed while it was read" in report.failures[0]["error"]["message"]
+    assert "f1.csv changed while it was read" in report.failures[0]["error"]["message"]
     assert sorted(visible_hashes(tmp_path / "out")) == ["f0.parquet", "f2.parquet"]
 
 
@@ -435,7 +437,7 @@ def test_results_of_others_are_left(tmp_path: Path) -> None:
     report = scale.run(planned(tmp_path, skipped=left), executor="inline")
     assert (report.done, left) == (
         2,
-        [("f1.csv", "is there already, and not from here; --overwrite replaces it")],
+        [("f1.csv", "a file of that name exists already, and not from here; --overwrite replaces it")],
     )
     assert (tmp_path / "out" / "f1.parquet").read_bytes() == b"mine"
     assert scale.run(planned(tmp_path, overwrite=True), executor="inline").done == 1
@@ -583,7 +585,7 @@ def test_partitions_replace_nothing_of_others(tmp_path: Path) -> None:
     chosen: dict[str, Any] = {"to": "parquet", "partition": "k", "executor": "inline"}
     (failed,) = scale.convert(str(tmp_path / "a.parquet"), str(out), **chosen).failures
     assert failed["error"]["class"] == "input"
-    assert "k=2/a.parquet: is there already" in failed["error"]["message"]
+    assert "k=2/a.parquet exists already" in failed["error"]["message"]
     assert {name: other.read_bytes() for name in visible_hashes(out)} == {"k=2/a.parquet": b"mine"}
     assert scale.convert(str(tmp_path / "a.parquet"), str(out), overwrite=True, **chosen).done == 1
     assert other.read_bytes()[:4] == b"PAR1"

@@ -87,9 +87,9 @@ def test_files_that_nothing_tells(folder: Path) -> None:
     report = scale.convert(str(folder), str(folder / "out"), to="parquet", skipped=left, **HOW)
     assert (report.files, report.failed) == (3, 0)
     assert sorted(left) == [
-        ("_SUCCESS", "is empty"),
+        ("_SUCCESS", "an empty file"),
         ("bad", "its bytes cannot be read: damaged, or changed meanwhile"),
-        ("cut", "ends too early to tell what it holds"),
+        ("cut", "it ends too early to tell what it holds"),
         ("noise", "no data that can be told"),
     ]
 
@@ -107,7 +107,7 @@ def test_a_file_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_folder_without_rights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deny(monkeypatch, lambda path: path.endswith("locked"))
-    told = ("locked/", "is a folder that this user may not read")
+    told = ("locked/", "a folder that this user may not read")
 
     def left(source: str = str(folder), **options: Any) -> tuple[list[str], list[tuple[str, str]]]:
         found: list[tuple[str, str]] = []
@@ -141,7 +141,7 @@ def test_what_was_asked_for_and_not_read_is_not_well(
     said, options = "permission denied", ["--identify", "content"]
     if what == "folder":
         deny(monkeypatch, lambda path: path.endswith("locked"))
-        said = "is a folder that this user may not read (locked/)"
+        said = "a folder that this user may not read (locked/)"
     elif what == "name":
         deep = folder.joinpath(*["d" * 200] * 6)
         deep.mkdir(parents=True)
@@ -226,14 +226,17 @@ def test_nothing_is_left_to_do(
         ("plan", "encode", folder, folder / "out", "-o", folder.parent / "p"),
     ):
         code, told = ends(capsys, *words)
-        assert (code, "3 passed over: is there already" in told) == (1, True), told
-        assert "there is nothing to do: 3 files were passed over, such as a.ndjson: is there already" in told
+        assert (code, "3 passed over: a file of that name exists already" in told) == (1, True), told
+        assert (
+            "there is nothing to do: 3 files were passed over, such as a.ndjson: a file of that name exists already"
+            in told
+        )
     deny(monkeypatch, lambda path: path.endswith("locked"))
     for command in (("convert",), ("plan", "convert", "-o", folder.parent / "p")):
         code, told = ends(
             capsys, *command, folder / "locked" / "..", folder / "o", "--to", "csv", "--include", "locked/*"
         )
-        assert (code, "such as locked/: is a folder that this user may not read" in told) == (1, True), told
+        assert (code, "such as locked/: a folder that this user may not read" in told) == (1, True), told
     only = folder / "only"
     (only / "locked").mkdir(parents=True)
     assert ends(capsys, "convert", only, folder / "o", "--to", "csv")[0] == 1
@@ -255,12 +258,12 @@ def test_what_is_no_file(folder: Path) -> None:
     assert names == ["a.ndjson", "locked/c.ndjson", "open/b.ndjson"]
     assert sorted(left) == [
         ("loop.csv", "too many levels of symbolic links"),
-        ("pipe.csv", "is a pipe"),
-        ("socket.csv", "is a socket"),
+        ("pipe.csv", "a pipe"),
+        ("socket.csv", "a socket"),
     ]
     left.clear()
     assert len(find_sources([str(folder / "a.ndjson")], skipped=left)) == 1
-    with pytest.raises(PlanError, match=r"no file is there; pipe\.csv is a pipe"):
+    with pytest.raises(PlanError, match=r"no file is there; pipe\.csv: a pipe"):
         find_sources([str(folder / "pipe.csv")])
 
 
@@ -288,7 +291,7 @@ def test_nothing_that_matches_is_one_mistake(folder: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(PlanError, match="no file"):
             scale.plan_convert(source, str(folder / "out"), to="parquet", **options)
-    with pytest.raises(FileNotFoundError, match="nothing: is not there") as caught:
+    with pytest.raises(FileNotFoundError, match="nothing does not exist") as caught:
         scale.plan_convert(str(folder / "nothing"), str(folder / "out"), to="parquet")
     assert isinstance(caught.value, PlanError)
 
@@ -300,7 +303,7 @@ def test_what_changed_is_told_before_what_came_of_it(folder: Path) -> None:
     for way in (inputs.opened, inputs.opened_part):
         kept = path.stat()
         with (  # noqa: PT012 - it is the block that fails
-            pytest.raises(inputs.SourceChanged, match=r"a\.ndjson: changed while it was read"),
+            pytest.raises(inputs.SourceChanged, match=r"a\.ndjson changed while it was read"),
             way(one.as_input()),
         ):
             path.write_text("{}\n")
@@ -426,13 +429,13 @@ def test_what_is_left_undone_is_in_the_report(tmp_path: Path) -> None:
     given: dict[str, Any] = {"to": "parquet", **HOW}
     report = scale.convert(tmp_path / "in", tmp_path / "out", **given)
     assert (report.files, report.failed, report.ok, report.exit_code) == (1, 0, False, 1)
-    why = "is there already, and not from here; --overwrite replaces it"
+    why = "a file of that name exists already, and not from here; --overwrite replaces it"
     assert sorted(report.passed_over) == [("a.ndjson", why), ("notes", "no data that can be told")]
     assert sorted(report.as_dict()["passed_over"], key=lambda one: str(one["name"])) == [
         {"name": "a.ndjson", "why": why, "undone": True},
         {"name": "notes", "why": "no data that can be told", "undone": False},
     ]
-    with pytest.raises(Failures, match=r"^a\.ndjson: is there already, and not from here"):
+    with pytest.raises(Failures, match=r"^a\.ndjson: a file of that name exists already, and not from here"):
         report.raise_for_failures()
     # The two halves of it tell the same, and so do later runs; a list of the caller's is filled, and judged by nobody.
     left: list[tuple[str, str]] = [scale.Undone(("of", "before"))]
@@ -448,7 +451,7 @@ def test_a_source_that_ends_too_early_to_tell_is_undone(folder: Path) -> None:
     (folder / "cut").write_bytes(gzip.compress(bytes(1000))[:6])
     report = scale.convert(folder, folder / "out", to="parquet", **HOW)
     assert (report.files, report.ok) == (3, False)
-    with pytest.raises(Failures, match=r"^cut: ends too early to tell what it holds$"):
+    with pytest.raises(Failures, match=r"^cut: it ends too early to tell what it holds$"):
         report.raise_for_failures()
 
 
@@ -502,7 +505,7 @@ def test_a_source_that_goes_while_the_plan_is_made(
     monkeypatch.setattr(LocalPlace, "stat", gone)
     with pytest.raises(SystemExit) as ended:
         main([*words, "a.ndjson", "out", "--to", "parquet"])
-    assert (ended.value.code, capsys.readouterr().err) == (2, f"tare: {source}: is not there\n")
+    assert (ended.value.code, capsys.readouterr().err) == (2, f"tare: {source} does not exist\n")
 
 
 @pytest.mark.parametrize("only", [True, False])
@@ -521,7 +524,7 @@ def test_a_source_that_goes_before_the_first_unit_costs_itself(
     given = str(source) if only else [str(source), str(folder / "open" / "b.ndjson")]
     report = scale.convert(given, str(folder.parent / "out"), to="parquet", **HOW)
     assert (report.done, report.failed) == (0 if only else 1, 1)
-    assert report.failures[0]["error"]["message"] == f"{source}: is not there"
+    assert report.failures[0]["error"]["message"] == f"{source} does not exist"
 
 
 def test_a_worker_that_cannot_read_is_told_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -535,13 +538,13 @@ def test_a_worker_that_cannot_read_is_told_once(folder: Path, monkeypatch: pytes
 def test_who_joins_is_not_blamed_for_a_source_that_has_gone(folder: Path) -> None:
     path = folder / "a.ndjson"
     uri, settings = f"file://{path}", {"state": f"file://{folder.parent}/out"}
-    seen = [{**preflight.probe(settings, uri), "cannot": f"{path}: is not there", "host": "other"}]
+    seen = [{**preflight.probe(settings, uri), "cannot": f"{path}: no such file", "host": "other"}]
 
     class Late(InlineEngine):
         def newcomers(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
             return seen
 
-    with pytest.raises(preflight.EngineError, match=r"cannot reach .*a\.ndjson: is not there"):
+    with pytest.raises(preflight.EngineError, match=r"cannot reach .*a\.ndjson: no such file"):
         preflight.check_newcomers(Late(), settings, uri)  # it is there for us
     path.unlink()
     preflight.check_newcomers(Late(), settings, uri)
@@ -576,7 +579,7 @@ def test_a_source_that_became_no_file_costs_itself(
             plan = scale.read_plan(out)
         report = scale.run(plan, **HOW)
         said = [one["message"] for one in report.failures for one in errors_of(one)]
-        assert said == [f"{first}: changed since the plan was made"]
+        assert said == [f"{first} changed since the plan was made"]
 
 
 def test_what_became_a_pipe_between_two_looks_is_no_fault_of_a_worker(folder: Path) -> None:
@@ -587,7 +590,7 @@ def test_what_became_a_pipe_between_two_looks_is_no_fault_of_a_worker(folder: Pa
     os.mkfifo(path)
     assert preflight.readable(plan) not in ("", uri)
     found = preflight.probe({"state": f"file://{folder.parent}/out"}, uri)
-    assert found["cannot"] == f"{path}: is a pipe"
+    assert found["cannot"] == f"{path}: it is a pipe"
     with pytest.MonkeyPatch.context() as patched:
         told = iter([uri])
         real = preflight.readable

@@ -41,7 +41,10 @@ def test_two_sources_of_one_name_do_not_take_each_other_s_place(tmp_path: Path) 
     with pytest.raises(TareError, match="nothing to do"):
         scale.convert(str(tmp_path / "b"), str(out), skipped=left, **given, **HOW)
     assert left == [
-        (f"{name}.ndjson", f"is there already, of {tmp_path}/a/{name}.ndjson; --overwrite replaces it")
+        (
+            f"{name}.ndjson",
+            f"a file of that name exists already, made of {tmp_path}/a/{name}.ndjson; --overwrite replaces it",
+        )
         for name in ("big", "x")
     ]
     assert parquet.read_table(out / "x.parquet")["v"].to_pylist() == [1]
@@ -126,7 +129,7 @@ def test_what_changed_while_it_was_read_is_no_result_of_its_group(
 
     def changing(place: Any, name: str, given: Any, when: str, before: Any = None) -> Any:
         if name == "07.ndjson" and before is not None:
-            raise inputs.SourceChanged("07.ndjson: changed while it was read")
+            raise inputs.SourceChanged("07.ndjson changed while it was read")
         return real(place, name, given, when, before)
 
     monkeypatch.setattr(inputs, "_check", changing)

@@ -18,7 +18,7 @@ from tare.scale.left import AllUndone, any_undone
 from tare.scale.planning import convert as planning
 from tare.scale.state import State
 
-NOT_OURS = "is there already, and not from here; --overwrite replaces it"
+NOT_OURS = "a file of that name exists already, and not from here; --overwrite replaces it"
 HOW: dict[str, Any] = {"executor": "inline"}
 
 
@@ -82,7 +82,7 @@ def test_parts_that_nobody_knows_any_more(tmp_path: Path) -> None:
     (why,) = {why for _, why in left}
     assert (
         why
-        == f"is there already and would stay beside the new parts: move {before[3]}, and {len(before) - 4} more, away"
+        == f"a file of that name exists already and would stay beside the new parts: move {before[3]}, and {len(before) - 4} more, away"
     )
     assert any_undone(left)
     for name in before[3:]:
@@ -99,7 +99,9 @@ def test_parts_of_another_source_do_not_stay_beside_new_ones(tmp_path: Path) -> 
     assert scale.convert(str(lines(tmp_path / "a" / "big.ndjson", 5000)), str(out), **given).ok
     before = visible_names(out)
     other = str(lines(tmp_path / "b" / "big.ndjson", 2000))
-    with pytest.raises(AllUndone, match=f"is there already, of {tmp_path}/a/big.ndjson"):
+    with pytest.raises(
+        AllUndone, match=f"a file of that name exists already, made of {tmp_path}/a/big.ndjson"
+    ):
         scale.convert(other, str(out), **given)
     with pytest.raises(AllUndone, match="would stay beside the new parts"):
         scale.convert(other, str(out), overwrite=True, **given)
@@ -142,7 +144,7 @@ def test_two_plans_of_one_name(tmp_path: Path) -> None:
         report = scale.run(b, **HOW)
         assert (report.done, report.failed, report.exit_code) == (done, 1, 1)
         assert said(report) == [
-            f"{tmp_path}/b/x.ndjson: x.parquet: is there already, of {tmp_path}/a/x.ndjson; --overwrite replaces it"
+            f"{tmp_path}/b/x.ndjson: x.parquet: a file of that name exists already, made of {tmp_path}/a/x.ndjson; --overwrite replaces it"
         ]
         assert numbers(out / "x.parquet") == [0, 1, 2]
     assert scale.status(str(out))["failed"] == 1
@@ -153,7 +155,7 @@ def test_two_plans_of_one_name(tmp_path: Path) -> None:
     assert (report.done, report.failed, report.skipped) == (0, 1, 0)
     assert f"of {tmp_path}/b/x.ndjson" in said(report)[0]
     assert numbers(out / "x.parquet") == [0, 1, 2, 3]
-    with pytest.raises(AllUndone, match=f"is there already, of {tmp_path}/b/x.ndjson"):
+    with pytest.raises(AllUndone, match=f"a file of that name exists already, made of {tmp_path}/b/x.ndjson"):
         scale.plan_convert(str(tmp_path / "a"), str(out), to="parquet")
 
 

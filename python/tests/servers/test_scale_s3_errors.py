@@ -108,7 +108,7 @@ def test_what_is_not_there_is_no_error_to_those_who_ask_whether_it_is(where: str
     assert place.stat("x") is None
     place.remove("x")
     for read in (lambda: place.read("x", 2), lambda: place.open("x")):
-        with pytest.raises(FileNotFoundError, match=rf"^s3://{where}/x: is not there$"):
+        with pytest.raises(FileNotFoundError, match=rf"^s3://{where}/x does not exist$"):
             read()
     assert State(f"s3://{where}/out").receipt("0" * 64) is None
 
@@ -161,7 +161,7 @@ def test_an_object_that_is_deleted_during_the_run(tmp_path: Path, monkeypatch: p
     told = {
         error["message"] for receipt in [*report.failures, *kept] if receipt for error in errors_of(receipt)
     }
-    assert told == {f"s3://bucket/deleted/{name}.ndjson: is not there" for name in "ab"}
+    assert told == {f"s3://bucket/deleted/{name}.ndjson does not exist" for name in "ab"}
 
 
 def command(folder: Path, *words: str) -> tuple[int, list[str]]:
@@ -243,7 +243,7 @@ def test_what_appears_while_one_file_is_converted_is_left(tmp_path: Path) -> Non
     there = place_of("s3://bucket/appears-of-one")
     target = f"{there.uri}/f.csv"
     with (  # noqa: PT012 - it is the end of the block that fails
-        pytest.raises(FileExistsError, match=r"f\.csv: is there already\. Say --force"),
+        pytest.raises(FileExistsError, match=r"f\.csv exists already\. Say --force"),
         remote.ends("x.csv", target, force=False) as (_, path),
     ):
         Path(path).write_bytes(b"ours")

@@ -119,7 +119,7 @@ def test_what_is_there_needs_a_folder_that_takes_another_file(folder_mode, why):
         done = subprocess.run(
             [sys.executable, "-c", program, path], check=False, capture_output=True, text=True
         )
-        assert f"{path}: cannot be written: " in done.stderr
+        assert f"{path} cannot be written: " in done.stderr
         assert why in done.stderr
         refuse_unwritable(path)
         assert os.listdir(folder) == ["x.json"]

@@ -118,7 +118,7 @@ def test_the_command_writes_both(file: Path) -> None:
         file.with_name(name).write_bytes(b"mine")
         done = tare("compress", "-c", "gzip:1", "--index", file.name, cwd=file.parent)
         assert 2 == done.returncode
-        assert f"{name} is there already".encode() in done.stderr
+        assert f"{name} exists already".encode() in done.stderr
         assert {file.name, name} == set(os.listdir(file.parent))
         done = tare("compress", "-c", "gzip:1", "--index", "-f", file.name, cwd=file.parent)
         assert 0 == done.returncode

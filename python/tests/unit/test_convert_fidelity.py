@@ -103,7 +103,7 @@ def test_what_the_type_alone_tells_is_refused_without_reading_back(tmp_path, mon
     tare.write(table, tmp_path / "a.arrow")
     monkeypatch.setattr("tare.io.VERIFY_BYTES", 1)
     monkeypatch.setattr("tare.io.STREAM_BYTES", 1 if streamed else 1 << 30)
-    with pytest.raises(EncodeError, match=r"o \(levels\) would change"):
+    with pytest.raises(EncodeError, match=r"'o' \(levels\) would change"):
         tare.convert(tmp_path / "a.arrow", tmp_path / "a.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.arrow"]
     done = tare.convert(tmp_path / "a.arrow", tmp_path / "a.csv", allow_loss=True)
@@ -237,7 +237,7 @@ def test_levels_are_the_same_whatever_the_width_of_their_offsets():
 def test_a_number_that_json_does_not_have_is_a_loss(codec, tmp_path):
     """A library that writes the word NaN reads it back, other readers do not."""
     table = pa.table({"i": [1, 2], "d": [0.5, float("nan")], "word": ["NaN", "Infinity"]})
-    with pytest.raises(EncodeError, match="d would change: NaN is written as text that is not JSON"):
+    with pytest.raises(EncodeError, match="'d' would change: NaN is written as text that is not JSON"):
         tare.convert(table, tmp_path / "x.out", codec=codec)
     done = tare.convert(table, tmp_path / "x.out", codec=codec, allow_loss=True)
     assert [(one["path"], one["verdict"], one["count"]) for one in done.changes] == [("d", "lossy", 1)]

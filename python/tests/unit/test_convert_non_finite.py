@@ -37,7 +37,7 @@ def test_a_table_is_refused_unless_loss_is_allowed(tmp_path: Path, to: str, veri
     parquet.write_table(table, tmp_path / "x.parquet")
     out = tmp_path / f"x.{to}"
     with pytest.raises(
-        EncodeError, match=r"x would change: -(inf|Infinity) .* \(first in row 2\), and 1 more"
+        EncodeError, match=r"'x' would change: -(inf|Infinity) .* \(first in row 2\), and 1 more"
     ):
         tare.convert(tmp_path / "x.parquet", out, verify=verify)
     assert not out.exists()
@@ -54,7 +54,7 @@ def test_lines_with_such_words_are_refused_unless_loss_is_allowed(
     text = '{"a": 1.5}\n{"a": NaN}\n{"a": Infinity}\n'
     (tmp_path / name).write_text(text if name == "x.ndjson" else f"[{','.join(text.split(chr(10))[:-1])}]")
     out = tmp_path / ("y.json" if name == "x.ndjson" else "y.ndjson")
-    with pytest.raises(EncodeError, match=r"a would change: (nan|NaN) "):
+    with pytest.raises(EncodeError, match=r"a' would change: (nan|NaN) "):
         tare.convert(tmp_path / name, out, verify=verify)
     assert not out.exists()
 

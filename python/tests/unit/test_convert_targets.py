@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_a_link_to_nothing_is_no_folder(source: Path, tmp_path: Path) -> None:
     (tmp_path / "gone").symlink_to("nowhere")
     done = invoke("convert", "x.csv", "gone/", "--to", "json", cwd=tmp_path)
     assert done.returncode != 0
-    assert "gone/: is a link to nothing, and the result goes into a folder" in done.stderr
+    assert "gone/ is a link to nothing, and the result goes into a folder" in done.stderr
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -103,14 +104,14 @@ def test_a_descriptor_is_written_into(source: Path, tmp_path: Path) -> None:
 def test_a_folder_is_no_file(source: Path, tmp_path: Path) -> None:
     (tmp_path / "x.json").mkdir()
     with pytest.raises(
-        IsADirectoryError, match=r"x\.json: is a folder, and the result is one file: name the file"
+        IsADirectoryError, match=r"x\.json is a folder, and the result is one file: name the file"
     ):
         tare.convert(source, tmp_path / "x.json", overwrite=False)
     with pytest.raises(IsADirectoryError):
         tare.write(ROWS, tmp_path / "x.json")
     done = invoke("convert", "x.csv", ".", "--to", "json", cwd=tmp_path)
     assert done.returncode == 1
-    assert "x.json: is a folder" in done.stderr
+    assert "x.json is a folder" in done.stderr
     assert list((tmp_path / "x.json").iterdir()) == []
 
 
@@ -123,7 +124,7 @@ def test_a_folder_where_nothing_may_be_put_is_named_before_the_work(
         raise PermissionError(13, "Permission denied", "/tmp/secret")
 
     monkeypatch.setattr(atomic.tempfile, "TemporaryFile", refused)
-    with pytest.raises(OSError, match=r"y\.json: cannot be written: Permission denied") as told:
+    with pytest.raises(OSError, match=r"y\.json cannot be written: Permission denied") as told:
         tare.convert(source, tmp_path / "y.json")
     assert "secret" not in str(told.value)
     monkeypatch.undo()
@@ -135,3 +136,14 @@ def test_a_folder_where_nothing_may_be_put_is_named_before_the_work(
     with pytest.raises(FileNotFoundError):
         tare.convert(source, tmp_path / "none" / "y.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv"]
+
+
+def test_a_missing_folder_is_told_before_the_work(source: Path, tmp_path: Path) -> None:
+    said = r"^none/x\.json cannot be written: there is no such folder\. Make it first: mkdir -p none$"
+    done = invoke("convert", str(source), "none/x.json", cwd=tmp_path)
+    assert (done.returncode, bool(re.match(said.replace("^", "^tare: "), done.stderr))) == (1, True), (
+        done.stderr
+    )
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        tare.convert(tmp_path / "no source", tmp_path / "none" / "x.json")
+    assert not (tmp_path / "none").exists()

@@ -26,16 +26,16 @@ def notes_of(path: Path, text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ("1,NA,x\n2,DE,y\n3,NA,null\n", ["'NA' in country", "'null' in note"]),
-        ("1,N/A,x\n2,NA,y\n3,NA,\n", ["'NA' in country"]),
-        ("1,#N/A,x\n2,DE,y\n", ["'#N/A' in country"]),
+        ("1,NA,x\n2,DE,y\n3,NA,null\n", ["'NA' in 'country'", "'null' in 'note'"]),
+        ("1,N/A,x\n2,NA,y\n3,NA,\n", ["'NA' in 'country'"]),
+        ("1,#N/A,x\n2,DE,y\n", ["'#N/A' in 'country'"]),
     ],
 )
 def test_words_that_are_read_as_missing_are_told(tmp_path, rows, told):
     """The most frequent word of each column."""
     (note,) = notes_of(tmp_path / "a.csv", HEAD + rows)
     assert [
-        part for part in ("'NA' in country", "'#N/A' in country", "'null' in note") if part in note
+        part for part in ("'NA' in 'country'", "'#N/A' in 'country'", "'null' in 'note'") if part in note
     ] == told
     assert "in quotes they are text" in note
 
@@ -55,7 +55,7 @@ def test_a_word_behind_the_first_mebibyte_is_told(tmp_path, monkeypatch, ending,
     with compress.open(path, "wb", {"": "none", ".gz": "gzip", ".zst": "zstd"}[ending]) as file:
         file.write(LATE.encode())
     (note,) = [note for note in open_dataset(path).notes if "read as missing" in note]
-    assert "'NA' in country;" in note
+    assert "'NA' in 'country';" in note
 
 
 def test_a_conversion_batch_by_batch_tells_a_late_word(tmp_path, monkeypatch):
@@ -65,7 +65,7 @@ def test_a_conversion_batch_by_batch_tells_a_late_word(tmp_path, monkeypatch):
     path.write_text(LATE)
     done = tare_io.convert(path, tmp_path / "a.parquet", verify=False)
     assert done.streamed
-    assert any("'NA' in country;" in note for note in done.notes)
+    assert any("'NA' in 'country';" in note for note in done.notes)
 
 
 def test_another_encoding_and_delimiter(tmp_path):
@@ -73,7 +73,7 @@ def test_another_encoding_and_delimiter(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("id;pa\xeds\n1;NA\n2;\xe9\n".encode("latin-1"))
     found = open_dataset(path, encoding="latin-1")
-    assert any("'NA' in pa\xeds" in note for note in found.notes)
+    assert any("'NA' in 'pa\xeds'" in note for note in found.notes)
 
 
 def test_convert_tells_it_too(tmp_path):
@@ -81,4 +81,4 @@ def test_convert_tells_it_too(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(HEAD + "1,NA,x\n2,DE,y\n")
     done = CliRunner().invoke(command, [str(path), str(tmp_path / "a.parquet")])
-    assert (done.exit_code, "'NA' in country" in done.stderr) == (0, True)
+    assert (done.exit_code, "'NA' in 'country'" in done.stderr) == (0, True)

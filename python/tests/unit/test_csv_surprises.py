@@ -8,11 +8,11 @@ from tare import io as tare_io
 from tare import open_dataset
 from tare.datasets import csvload
 
-OFFSETS = "times with offsets are read as UTC: ts"
-VERSIONS = "texts such as 1.10 are read as numbers (1.1): version"
-MARK = "'{}' is read as text; if it stands for a missing value, leave the field empty: {}"
+OFFSETS = "times with offsets are read as UTC: 'ts'"
+VERSIONS = "texts such as 1.10 are read as numbers (1.1): 'version'"
+MARK = "'{}' is read as text; if it stands for a missing value, leave the field empty: '{}'"
 AGAIN = "its header stands again in line 3, as where files were joined: there it is read as a row"
-COMMA = "numbers with a decimal comma are read as text: betrag"
+COMMA = "numbers with a decimal comma are read as text: 'betrag'"
 
 
 @pytest.mark.parametrize("stream_bytes", [1, 1 << 30])
@@ -24,7 +24,7 @@ COMMA = "numbers with a decimal comma are read as text: betrag"
         ("a.csv", "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n", COMMA),
         ("a.csv", "id,version\n1,1.9\n2,1.10\n", VERSIONS),
         ("a.csv", 'id,version,b\n1,"1.9",2.25\n2,"1.10",1.5\n', VERSIONS),
-        ("a.csv", "id,shift\n1,+12345\n2,-5\n", "integers with a plus are read as doubles: shift"),
+        ("a.csv", "id,shift\n1,+12345\n2,-5\n", "integers with a plus are read as doubles: 'shift'"),
         ("a.csv", "id,shift\n1,+1.5\n2,-5\n", ""),
         ("a.csv", "id,price\n1,1.90\n2,12.10\n", ""),
         ("a.csv", "id,measured\n1,12.3\n2,1.10\n", ""),
@@ -53,7 +53,7 @@ def test_latin1_is_told_too(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("gr\xf6\xdfe;ort\n1.007,5;K\xf6ln\n".encode("latin1"))
     done = tare_io.convert(path, tmp_path / "a.parquet", encoding="latin1")
-    assert "numbers with a decimal comma are read as text: gr\xf6\xdfe" in done.notes
+    assert "numbers with a decimal comma are read as text: 'gr\xf6\xdfe'" in done.notes
 
 
 def test_batches_tell_it_once(tmp_path, monkeypatch):

@@ -204,12 +204,12 @@ def test_the_files_of_a_folder_or_a_pattern(data, paths, words, logs):
     ("data", "error", "message"),
     [
         ("logs/*.parquet", FileNotFoundError, "logs/*.parquet: no file matches this pattern. Check the path."),
-        ("https://example.org/data/x.csv?v=1", UsageError, "https://example.org/data/x.csv?v=1: is a URL, which is not measured. Download it with: curl -L 'https://example.org/data/x.csv?v=1' -o x.csv; then: tare measure x.csv"),
-        ("http://example.org/", UsageError, "http://example.org/: is a URL, which is not measured. Download it with: curl -L http://example.org/ -o example.org; then: tare measure example.org"),
-        ("gs://bucket/a/x.parquet", UsageError, "gs://bucket/a/x.parquet: is a URL, which is not measured. Download it; then: tare measure x.parquet"),
-        ("s3://bucket/x.csv", UsageError, "s3://bucket/x.csv: is a URL, which is not measured. The command reads one object: tare measure s3://bucket/x.csv"),
-        ("s3://bucket/logs/*.csv", UsageError, "s3://bucket/logs/*.csv: is a URL, which is not measured. The command reads one object: name it, or copy them all and measure the folder: aws s3 cp --recursive s3://bucket/logs logs; then: tare measure logs"),
-        ("file:///tmp/x.csv", UsageError, "file:///tmp/x.csv: is a URL, which is not measured. Name the file: tare measure /tmp/x.csv"),
+        ("https://example.org/data/x.csv?v=1", UsageError, "https://example.org/data/x.csv?v=1 is a URL, which is not measured. Download it with: curl -L 'https://example.org/data/x.csv?v=1' -o x.csv; then: tare measure x.csv"),
+        ("http://example.org/", UsageError, "http://example.org/ is a URL, which is not measured. Download it with: curl -L http://example.org/ -o example.org; then: tare measure example.org"),
+        ("gs://bucket/a/x.parquet", UsageError, "gs://bucket/a/x.parquet is a URL, which is not measured. Download it; then: tare measure x.parquet"),
+        ("s3://bucket/x.csv", UsageError, "s3://bucket/x.csv is a URL, which is not measured. The command reads one object: tare measure s3://bucket/x.csv"),
+        ("s3://bucket/logs/*.csv", UsageError, "s3://bucket/logs/*.csv is a URL, which is not measured. The command reads one object: name it, or copy them all and measure the folder: aws s3 cp --recursive s3://bucket/logs logs; then: tare measure logs"),
+        ("file:///tmp/x.csv", UsageError, "file:///tmp/x.csv is a URL, which is not measured. Name the file: tare measure /tmp/x.csv"),
     ],
 )  # fmt: skip
 def test_what_is_not_measured_is_refused(data, error, message, logs):
@@ -301,7 +301,7 @@ def test_a_broken_file_is_named(tmp_path):
 def test_a_folder_without_data_says_so(logs):
     """Nothing in it, or nothing that its ending or its bytes tell."""
     (logs / "empty").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"empty/: is a directory without files\. Name a file\."):
+    with pytest.raises(IsADirectoryError, match=r"empty/: there is no file in this folder\. Name a file\."):
         gather_files(logs / "empty")
     (logs / "empty" / "x.dat").write_bytes(b"\0\1\2\3")
     with pytest.raises(

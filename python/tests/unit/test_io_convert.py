@@ -130,7 +130,7 @@ def test_a_lossy_conversion_is_refused_unless_allowed(tmp_path):
     """Orjson writes NaN as null: told with row and values, and nothing is written."""
     table = pa.table({"a": [1.0, 2.0, float("nan")]})
     with pytest.raises(
-        EncodeError, match=r"a would change: nan comes back as null \(first in row 3\)"
+        EncodeError, match=r"'a' would change: nan comes back as null \(first in row 3\)"
     ) as caught:
         tare.convert(table, tmp_path / "x.json", codec="json:orjson")
     assert "--allow-loss (to tare run: --on-loss allow)" in str(caught.value)
@@ -209,6 +209,17 @@ def test_types_are_found_in_the_whole_file_before_a_batch_is_written(tmp_path, m
     assert ["7", "0012"] == [table["b"][0].as_py(), table["b"][-1].as_py()]
 
 
+@pytest.mark.parametrize("text", ["1.10", "2026-01-01T00:00:00.123Z"])
+def test_text_that_readers_of_csv_take_for_another_type_is_told_as_such(tmp_path, text):
+    (tmp_path / "x.ndjson").write_text(f'{{"a": "{text}"}}\n{{"a": "{text}"}}\n')
+    with pytest.raises(
+        EncodeError, match="The file would hold this very text, but readers of CSV that guess types"
+    ):
+        tare.convert(tmp_path / "x.ndjson", tmp_path / "x.csv")
+    tare.convert(tmp_path / "x.ndjson", tmp_path / "x.csv", allow_loss=True)
+    assert (tmp_path / "x.csv").read_text().splitlines()[1:] == [f'"{text}"'] * 2
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("cell", "kept"), [("9007199254740993", "string"), ("9007199254740992", "double")])
 def test_integers_that_no_double_holds_make_a_streamed_column_text(
@@ -226,7 +237,7 @@ def test_integers_that_no_double_holds_make_a_streamed_column_text(
     done = tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet")
     column = tare.read(tmp_path / "x.parquet")["a"]
     assert (True, kept) == (done.streamed, str(column.type))
-    assert (kept == "string") == any("kept as text: a" in note for note in done.notes)
+    assert (kept == "string") == any("kept as text: 'a'" in note for note in done.notes)
     assert (cells if kept == "string" else [float(c) for c in cells]) == column.to_pylist()
 
 
@@ -361,7 +372,7 @@ def test_what_appeared_in_the_meantime_stays(tmp_path, monkeypatch, links):
     tare.write(synthpop(1000), tmp_path / "in.parquet")
     monkeypatch.chdir(tmp_path)
     out = Path("out.csv")  # an error cuts a long path
-    with pytest.raises(FileExistsError, match=r"out\.csv: is there already\. Say --force"):
+    with pytest.raises(FileExistsError, match=r"out\.csv exists already\. Say --force"):
         tare.convert(
             tmp_path / "in.parquet", out, overwrite=False, on_progress=lambda *_: out.write_text("quicker")
         )

@@ -6,10 +6,12 @@ import gzip
 import json
 import os
 import pickle
+import re
 
 import pyarrow as pa
 import pytest
 from support.capabilities import need_codec
+from support.commands import invoke
 
 import tare
 from tare import compress
@@ -154,6 +156,10 @@ def test_gzip_names_its_original(tmp_path):
         file.write(b"a,b\n1,2\n")
     box = tare.inspect(tmp_path / "data.csv.gz").containers[0]
     assert ("data.csv", 1_000_000_000) == (box["original_name"], box["modified_unix_s"])
+    said = invoke("inspect", "data.csv.gz", cwd=tmp_path).stdout
+    assert "gzip: modified 2001-09-09 01:46:40 UTC, original name data.csv, ratio" in said
+    assert "kind               table  1 row x 2 columns\n" in said
+    assert re.search(r"size +\d\d bytes\n", said)
 
 
 def test_yaml_and_csv_details(tmp_path):
@@ -171,6 +177,11 @@ def test_what_is_unknown_is_said_to_be(tmp_path):
     found = looked(tmp_path, "noname", b"\x01\x02\x03\x04 what is this")
     assert ("", "unknown") == (found.format, found.title)
     assert found.details["first bytes"].startswith("01 02 03 04")
+    assert "its first bytes are 01 02 03 04" in found.notes[-1]
+    told = r"cannot tell what it is: it begins with 'title = \"x\"', at byte 0\. Say what it is"
+    (tmp_path / "x.toml").write_text('title = "x"\n[owner]\n')
+    with pytest.raises(tare.errors.Unsupported, match=told):
+        tare.read(tmp_path / "x.toml")
     assert "text of no known format" == looked(tmp_path, "notes.txt", b"hello\n").title
 
 

@@ -110,7 +110,7 @@ def test_nan_between_json_and_ndjson_is_refused_without_documents(
     (tmp_path / name).write_text((ARRAY if name == "x.json" else LINES).replace("0.5", "NaN", 1))
     with monkeypatch.context() as patched:
         patched.setattr("tare.io.open_dataset", None)
-        with pytest.raises(EncodeError, match=r"\[\*\]\.d would change: NaN is written as text"):
+        with pytest.raises(EncodeError, match=r"'\[\*\]\.d' would change: NaN is written as text"):
             tare.convert(tmp_path / name, tmp_path / to, verify=verify)
     assert not (tmp_path / to).exists()
     done = tare.convert(tmp_path / name, tmp_path / to, verify=verify, allow_loss=True)

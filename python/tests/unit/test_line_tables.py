@@ -68,7 +68,7 @@ def test_a_value_that_changes_is_refused_however_large_documents_are(
     """Columns are few bytes, which are compared; the documents that are read then would not be."""
     (tmp_path / "x.ndjson").write_text('{"t": "2013-01-01T05:00:00-05:00"}\n' * 1000)
     monkeypatch.setattr("tare.io.VERIFY_BYTES", 60_000)
-    with pytest.raises(tare.errors.EncodeError, match=r"\[\*\]\.t would change"):
+    with pytest.raises(tare.errors.EncodeError, match=r"'\[\*\]\.t' would change"):
         tare.convert(tmp_path / "x.ndjson", tmp_path / "x.csv")
     assert not (tmp_path / "x.csv").exists()
 
@@ -99,7 +99,7 @@ def test_a_text_that_is_not_the_table_is_refused(tmp_path: Path, monkeypatch: py
     )
     parquet.write_table(pa.table({"n": [16, 17, 18]}), tmp_path / "x.parquet")
     with pytest.raises(
-        tare.errors.EncodeError, match=r"n would change: 17 comes back as 71 \(first in row 2\)"
+        tare.errors.EncodeError, match=r"'n' would change: 17 comes back as 71 \(first in row 2\)"
     ):
         tare.convert(tmp_path / "x.parquet", tmp_path / "x.ndjson")
     assert not (tmp_path / "x.ndjson").exists()

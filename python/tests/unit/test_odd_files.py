@@ -161,7 +161,7 @@ def test_what_a_format_loses_of_items_is_refused_at_any_size(
     ]
     with open(tmp_path / "a.pickle", "wb") as file:
         pickle.dump(items, file)
-    with pytest.raises(EncodeError, match=r"t\[\*\] would change: .*123001\) comes back as"):
+    with pytest.raises(EncodeError, match=r"t\[\*\]' would change: .*123001\) comes back as"):
         tare.convert(tmp_path / "a.pickle", tmp_path / "a.bson", allow_pickle=True)
     assert not tare.convert(tmp_path / "a.pickle", tmp_path / "a.cbor", allow_pickle=True).verified
     with open(tmp_path / "b.pickle", "wb") as file:
@@ -201,7 +201,11 @@ def test_texts_of_parquet_in_batches_are_looked_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "target", "said"),
     [
-        ('[{"a": 1, "b": {"x": 1}}]', "csv", "Unsupported Type:struct<x: int64>, in column 'b'"),
+        (
+            '[{"a": 1, "b": {"x": 1}}]',
+            "csv",
+            "there is no place for values of the type struct<x: int64>, in column 'b'",
+        ),
         ('[{"a": 1}, null]', "bson", "item 2 is of type NoneType, and each item of BSON is an object"),
         ('[{"a": 1}, 5]', "bson", "item 2 is of type int, and each item of BSON is an object"),
         ('{"a": 1}', "ndjson", "expected a list of items, of which each is a line, got one dict"),

@@ -109,4 +109,4 @@ def test_moments_that_no_unit_holds_are_refused(tmp_path: Path) -> None:
 
 
 def test_inspect_says_it(far: Path) -> None:
-    assert "when: INT96" in " ".join(tare.inspect(far).notes)
+    assert "'when' of the type INT96" in " ".join(tare.inspect(far).notes)

@@ -179,7 +179,7 @@ def test_an_array_as_a_table_says_what_to_do(tmp_path):
     ("column", "where"),
     [
         ('list(1:2, NULL, "a")', r"in column 'l' \(binary\), row [123]\."),
-        ("list(1L, 2L, 3:4)", r"Unsupported Type:list<item: int32>, in column 'l'\."),
+        ("list(1L, 2L, 3:4)", r"there is no place for values of the type list<item: int32>, in column 'l'\."),
     ],
 )
 def test_a_list_as_a_column_is_named_where_csv_refuses_it(tmp_path, column, where):

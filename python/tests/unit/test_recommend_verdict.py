@@ -72,7 +72,7 @@ def test_profiles_leave_out_what_they_must(record):
     assert verdict["route"] == "parquet:pyarrow@file"
     assert "can run code" in reasons_of(verdict)["pickle"]
     assert "has no written spec" in reasons_of(verdict)["pickle"]
-    assert reasons_of(verdict)["csv:stdlib"] == 'changes data silently: "time_hour"'
+    assert reasons_of(verdict)["csv:stdlib"] == "changes data silently: 'time_hour'"
     assert (
         "pickle left out (no written spec; fewer than 2 independent readers; can run code or crash when read)"
         in verdict["reasons"]
@@ -195,9 +195,9 @@ def test_many_columns_are_grouped_in_thousands():
     wide = {"verify": {"verdict": "same", "columns": 10_000, "changes": []}}
     assert "keeps all 10,000 columns" == wording.came_back(wide)
     wide["verify"]["changes"] = [{"path": "a", "verdict": "type"}]
-    assert 'keeps every value, column "a" as another type' == wording.came_back(wide)
+    assert "keeps every value, column 'a' as another type" == wording.came_back(wide)
     wide["verify"]["changes"] += [{"path": f"c{n}", "verdict": "type"} for n in range(1200)]
-    assert 'keeps every value, "a", "c0", "c1" and 1,198 more as another type' == wording.came_back(wide)
+    assert "keeps every value, 'a', 'c0', 'c1' and 1,198 more as another type" == wording.came_back(wide)
     assert "10,000/10,000" == kept(wide)
 
 
@@ -396,25 +396,25 @@ def test_columns_of_another_type_are_named_with_what_they_become():
         {"path": "lst", "verdict": "type", "side": "", "in": "list<l: int8>", "out": "large_list<l: int8>"},
     ]
     case = {"verify": {"verdict": "type", "columns": 7, "changes": changes}}
-    cat = '"cat" with another dictionary index type (categories in another order)'
-    assert wording.came_back(case) == f'keeps every value, {cat}, "lst" as large_list'
+    cat = "'cat' with another dictionary index type (categories in another order)"
+    assert wording.came_back(case) == f"keeps every value, {cat}, 'lst' as large_list"
     changes += [
         {"path": f"t{n}", "verdict": "type", "side": "", "in": "int32", "out": "double"} for n in range(3)
     ]
     assert (
-        wording.came_back(case) == f'keeps every value, {cat}, "lst" as large_list, "t0" as double and 2 more'
+        wording.came_back(case) == f"keeps every value, {cat}, 'lst' as large_list, 't0' as double and 2 more"
     )
     case["verify"]["changes"] = changes[1:2]
-    assert wording.came_back(case) == 'keeps every value, column "cat" with its categories in another order'
+    assert wording.came_back(case) == "keeps every value, column 'cat' with its categories in another order"
 
 
 def test_columns_with_brackets_in_their_names_are_columns():
     """Two of them are two, and one of the whole table is told by its side."""
     changes = [{"path": f"price ({unit})", "verdict": "type", "side": ""} for unit in ("EUR", "USD")]
     case = {"verify": {"verdict": "type", "columns": 3, "changes": changes}}
-    assert 'keeps every value, "price (EUR)", "price (USD)" as another type' == wording.came_back(case)
+    assert "keeps every value, 'price (EUR)', 'price (USD)' as another type" == wording.came_back(case)
     case["verify"]["changes"] = [{"path": "(order)", "verdict": "type", "side": ""}]
-    assert 'keeps every value, column "(order)" as another type' == wording.came_back(case)
+    assert "keeps every value, column '(order)' as another type" == wording.came_back(case)
     case["verify"]["changes"] = [{"path": "(column order)", "verdict": "type", "side": "column order"}]
     assert "keeps all columns, but not (column order)" == wording.came_back(case)
     lost = [

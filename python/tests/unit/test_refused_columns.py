@@ -41,7 +41,7 @@ def test_a_long_duration_is_said_to_be_beyond_days(tmp_path):
 def test_the_column_that_is_named_is_the_one_that_the_conversion_refuses(other):
     """Not one that it writes in another type, nor one that is refused for another reason."""
     table = pa.table({"other": other, "list": [[1]]})
-    message = r"Unsupported Type:list<item: int64>, in column 'list'\."
+    message = r"there is no place for values of the type list<item: int64>, in column 'list'\."
     if other[0].as_py() == b"X\n\0\0\0\xff":  # which R serialized, and is no base64
         message = r"Invalid UTF8 payload, in column 'other' \(binary\), row 1\."
     with pytest.raises(EncodeError, match=message):

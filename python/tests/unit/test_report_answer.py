@@ -275,10 +275,10 @@ def test_the_commands_of_a_folder_take_the_folder(records):
 def test_losses_stand_beside_the_figures(records):
     """A codec that changes values is drawn with what it changes, and is not recommended."""
     shown = terminal.render(records["zips"])
-    assert 'CSV changes "zip"' in shown
+    assert "CSV changes 'zip'" in shown
     assert records["zips"]["derived"]["headline"]["codec"] != "csv:pyarrow"
     assert "CSV" in next(
-        line for line in terminal.render(records["zips"], width=140).splitlines() if 'changes "zip"' in line
+        line for line in terminal.render(records["zips"], width=140).splitlines() if "changes 'zip'" in line
     )
 
 

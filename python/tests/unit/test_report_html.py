@@ -207,7 +207,7 @@ def test_the_ranked_bars_hold_all_that_was_measured(record, page):
         named |= set(map(html.unescape, rows))
     assert measured == named
     (lossy,) = re.findall(r'<tr data-codec="csv:pandas" data-of.*?(?=<tr|</tbody>)', tables[0])
-    assert "changes &quot;time_hour&quot;" in text_of(lossy)
+    assert "changes &#x27;time_hour&#x27;" in text_of(lossy)
     assert ">CSV (pandas)<" in lossy
 
 

@@ -97,7 +97,7 @@ def test_the_limit_of_memory_is_told_however_long_the_error(library_says):
 def test_loss_is_said_in_words(table):
     """A lossy codec keeps its times and says what it changed, in every format."""
     shown = details(table)
-    assert 'csv:pandas changes silently: "time_hour"' in shown
+    assert "csv:pandas changes silently: 'time_hour'" in shown
     assert "lossy" in markdown.render(table)
     row = next(
         row for row in csv.DictReader(io.StringIO(report_csv.render(table))) if row["codec"] == "csv:pandas"
@@ -366,7 +366,7 @@ def test_one_wording_tells_what_came_back():
     base = Planted("parquet:pyarrow", 50, 50, 0.5)
     record = synthetic_record("table", planted=(base, typed), growth=False, media=("file",))
     sentence = recommend(record)["sentence"]
-    kept = 'keeps every value, column "time_hour" as another type'
+    kept = "keeps every value, column 'time_hour' as another type"
     assert kept in sentence
     assert kept in " ".join(details(record).split())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import importlib.util
 import io
 import itertools
 import json
@@ -140,7 +141,7 @@ def test_a_record_of_avro_that_became_another_is_found(tmp_path):
         fastavro.writer(file, schema, [{"m": {"a": 1}}, {"m": {"b": 2}}, {"m": {}}])
     wrong = pa.table({"m": [{"a": 1, "b": None}, {"a": None, "b": 2}, {"a": None, "b": None}]})
     found = read_again(Request(find(path), wrong))
-    assert (found.difference.place, found.difference.second) == ("column m, row 1", "{'a': 1}")
+    assert (found.difference.place, found.difference.second) == ("column 'm', row 1", "{'a': 1}")
     right = pa.table({"m": pa.array([[("a", 1)], [("b", 2)], []], pa.map_(pa.string(), pa.int64()))})
     assert read_again(Request(find(path), right)).difference is None
     assert read_again(Request(find(path), right.slice(0, 2))).difference.place == "the number of rows"
@@ -154,7 +155,7 @@ def test_moments_of_96_bits_are_found(tmp_path):
     pq.write_table(pa.table({"t": moments}), path, use_deprecated_int96_timestamps=True)
     wrong = pa.table({"t": pa.array([1704412800 * 10**9, -4852202631933722624], pa.timestamp("ns"))})
     found = read_again(Request(find(path), wrong)).difference
-    assert found.place == "column t, row 2"
+    assert found.place == "column 't', row 2"
     assert found.second.startswith("9999-12-31 00:00:00")
     assert read_again(Request(find(path), pa.table({"t": moments}))).difference is None
 
@@ -185,7 +186,7 @@ def test_what_one_wants_in_spite_of_it(tmp_path, monkeypatch):
 
     monkeypatch.setattr(tare_io, "open_dataset", wrong)
     done = tare.convert(path, tmp_path / "a.arrow", allow_loss=True)
-    assert ["column n, row 1,501" in note for note in done.notes] == [True]
+    assert ["column 'n', row 1,501" in note for note in done.notes] == [True]
     monkeypatch.setattr("tare.io.read_again", None)
     assert tare.convert(path, tmp_path / "b.arrow", verify=False).second == {}
 
@@ -202,7 +203,7 @@ def test_nothing_goes_into_a_file_object_before_two_readers_agree(tmp_path, monk
 
     monkeypatch.setattr(tare_io, "open_dataset", wrong)
     out = io.BytesIO()
-    with pytest.raises(DecodeError, match="column n, row 1,501"):
+    with pytest.raises(DecodeError, match="column 'n', row 1,501"):
         tare.convert(path, out, codec="arrow")
     assert out.getvalue() == b""
 
@@ -223,7 +224,7 @@ def test_a_source_that_two_readers_read_differently_is_told_before_what_its_targ
 
     monkeypatch.setattr(tare_io, "open_dataset", wrong)
     monkeypatch.setattr(tare_io, "encode", refuse)
-    with pytest.raises(DecodeError, match="column n, row 1,501"):
+    with pytest.raises(DecodeError, match="column 'n', row 1,501"):
         tare.convert(path, tmp_path / "b.arrow")
     assert os.listdir(tmp_path) == ["a.parquet"]
     left = [one for one in threading.enumerate() if one.name == "second reading"]
@@ -285,7 +286,7 @@ def test_fields_whose_names_differ_in_case_alone(tmp_path):
     path = written(tmp_path, "a.parquet", table)
     assert converted(path, tmp_path / "b.parquet") == ""
     wrong = table.set_column(2, "N", pa.array([3]))
-    assert read_again(Request(find(path), wrong)).difference.place == "column N, row 1"
+    assert read_again(Request(find(path), wrong)).difference.place == "column 'N', row 1"
 
 
 NS = pa.timestamp("ns")
@@ -318,7 +319,7 @@ def test_a_microsecond_more_is_found_among_nanoseconds(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": FINE["moment"]}), path, use_deprecated_int96_timestamps=True)
     later = pa.table({"v": pa.array([1_234_568_000, -1, None, 10**18 + 1], NS)})
-    assert read_again(Request(find(path), later)).difference.place == "column v, row 1"
+    assert read_again(Request(find(path), later)).difference.place == "column 'v', row 1"
 
 
 def test_moments_that_polars_cuts(tmp_path, monkeypatch):
@@ -413,7 +414,7 @@ def test_of_a_large_file_blocks_of_rows_are_compared(tmp_path, name):
     assert (right.difference, right.total) == (None, rows)
     assert 1_000 < right.rows < rows
     wrong = table.set_column(0, "n", pa.array([*range(rows - 1), 0]))
-    assert read_again(Request(find(path), wrong)).difference.place == f"column n, row {rows:,}"
+    assert read_again(Request(find(path), wrong)).difference.place == f"column 'n', row {rows:,}"
     assert read_again(Request(find(path), table.slice(1))).difference.place == "the number of rows"
 
 
@@ -443,7 +444,7 @@ def test_values_agree_by_what_they_mean(a, b, place):
     assert (None if found is None else found[0]) == place
 
 
-@pytest.mark.parametrize(("target", "words"), [("b.orc", "read back and compared, by the same reader only (no other is installed)"), ("b.json", "read back and compared, also by msgspec")])  # fmt: skip
+@pytest.mark.parametrize(("target", "words"), [("b.orc", "read back and compared, by the same reader only (Tare has no other for orc)"), ("b.json", "read back and compared, also by msgspec")])  # fmt: skip
 def test_the_command_says_who_read_what(tmp_path, target, words):
     (tmp_path / "a.csv").write_bytes(b"a,b\n1,x\n2,y\n")
     done = invoke("convert", "a.csv", target, cwd=tmp_path)
@@ -473,10 +474,27 @@ print("polars" in sys.modules, "pandas" in sys.modules, done.second["source"]["w
         )
         return done.stdout.strip()
 
-    assert (
-        run("default", "a.csv", "a.arrow") == "False False polars is loaded from 1 MiB on, or with --verify"
-    )
+    assert run("default", "a.csv", "a.arrow") == "False False with --verify polars reads it too"
     assert run("verify", "a.arrow") == "True False"
+
+
+def test_a_reader_that_is_not_installed_is_named_with_its_command(tmp_path, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name in ("polars", "duckdb") else found(name, *more),
+    )
+    (tmp_path / "a.csv").write_bytes(b"a,b\n1,x\n2,y\n")
+    why = {
+        target: tare.convert(tmp_path / "a.csv", tmp_path / target).second["result"]["why"]
+        for target in ("b.parquet", "b.arrow", "b.blit")
+    }
+    assert why == {
+        "b.parquet": "duckdb or polars would read it too: pip install duckdb",
+        "b.arrow": "polars would read it too: pip install polars",
+        "b.blit": "Tare has no other for blit",
+    }
 
 
 def test_what_the_other_reader_does_not_read_is_said(tmp_path):

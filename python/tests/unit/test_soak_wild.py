@@ -196,16 +196,16 @@ CHANGE = {"path": "a", "verdict": "lossy", "from": "1.5", "to": "1", "count": 1}
         ("a", "text", {"changes": [{**CHANGE, "verdict": "null"}]}, False),
         ("a", "text", {"losses": [{"path": "a", "kind": "levels"}]}, True),
         ("b", "text", {"losses": [{"path": "a", "kind": "levels"}]}, False),
-        ("a", "null", {"notes": ["bare words are read as missing values: 'NA' in a; in quotes they are text"]}, True),
-        ("b", "null", {"notes": ["bare words are read as missing values: 'NA' in a; in quotes they are text"]}, False),
-        ("a", "text", {"notes": ["bare words are read as missing values: 'NA' in a; in quotes they are text"]}, False),
-        ("a", "time", {"notes": ["times with offsets are read as UTC: z, a"]}, True),
-        ("a", "number", {"notes": ["times with offsets are read as UTC: z, a"]}, False),
+        ("a", "null", {"notes": ["bare words are read as missing values: 'NA' in 'a'; in quotes they are text"]}, True),
+        ("b", "null", {"notes": ["bare words are read as missing values: 'NA' in 'a'; in quotes they are text"]}, False),
+        ("a", "text", {"notes": ["bare words are read as missing values: 'NA' in 'a'; in quotes they are text"]}, False),
+        ("a", "time", {"notes": ["times with offsets are read as UTC: 'z', 'a'"]}, True),
+        ("a", "number", {"notes": ["times with offsets are read as UTC: 'z', 'a'"]}, False),
         ("", "rows", {"notes": ["the quote in line 3, the last, is never closed: the file may be cut"]}, True),
         ("a", "number", {"notes": ["the quote in line 3, the last, is never closed: the file may be cut"]}, False),
         ("a", "number", {"notes": ["converted batch by batch and not verified; --verify reads it back"]}, False),
-        ("a", "text", {"notes": ["x.csv: csv: column a, row 3: Tare reads '1', csv '2'"]}, True),
-        ("b", "text", {"notes": ["x.csv: csv: column a, row 3: Tare reads '1', csv '2'"]}, False),
+        ("a", "text", {"notes": ["x.csv: csv: column 'a', row 3: Tare reads '1', csv '2'"]}, True),
+        ("b", "text", {"notes": ["x.csv: csv: column 'a', row 3: Tare reads '1', csv '2'"]}, False),
         ("", "rows", {"second": {"source": {"difference": {"place": "the number of rows"}}}}, True),
         ("a", "text", {"second": {"source": {"difference": {"place": "the number of rows"}}}}, False),
         ("a", "text", {}, False),
@@ -244,7 +244,7 @@ def test_what_is_told_of_one_column_does_not_excuse_another(module: Any) -> None
     found = examining.Findings()
     differs = [module("differences").Difference(name, "null", f"column {name}") for name in "ab"]
     reading = examining._Reading("csv", differs)
-    note = "bare words are read as missing values: 'NA' in a; in quotes they are text"
+    note = "bare words are read as missing values: 'NA' in 'a'; in quotes they are text"
     assert examining._judge(found, "read", [reading], [conversion(notes=[note])]) == "csv"
     assert (found.wrong, found.told) == ([["read", "csv: column b"]], [["read", "csv: column a"]])
 

@@ -97,7 +97,7 @@ def test_a_value_whose_offset_has_seconds_is_kept_or_refused(codec: str, tmp_pat
     moment = dt.datetime(1930, 1, 1, tzinfo=dt.timezone(dt.timedelta(minutes=19, seconds=32)))
     if codec.startswith("yaml"):
         with pytest.raises(
-            EncodeError, match=r"a would change: .* comes back as datetime.datetime\(1929, 12, 31"
+            EncodeError, match=r"'a' would change: .* comes back as datetime.datetime\(1929, 12, 31"
         ):
             tare.convert({"a": moment}, tmp_path / "x", codec=codec)
         return

@@ -118,7 +118,7 @@ def test_columns_of_numbers_of_several_spellings_are_said_to_be_text(
     path.write_text("\n".join(["a,b", *(f"{cell},1" for cell in cells), ""]))
     done = tare.convert(path, tmp_path / "x.json")
     assert [row["a"] for row in json.loads((tmp_path / "x.json").read_text())] == cells
-    assert is_told == any("are kept as text: a" in note for note in done.notes)
+    assert is_told == any("are kept as text: 'a'" in note for note in done.notes)
 
 
 def test_integers_of_yaml_that_take_no_decimal_digits_are_read(tmp_path: Path) -> None:

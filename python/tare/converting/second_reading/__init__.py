@@ -19,8 +19,10 @@ def read_again(request: Request) -> SecondReading:
     It never fails for what the other library does not read: that is said instead.
     """
     read = _reader(request.source.format)
-    if read is None or request.source.cut:
-        return SecondReading(why="no other is installed")
+    if read is None:
+        return SecondReading(why=f"Tare has no other for {request.source.format}")
+    if request.source.cut:
+        return SecondReading(why="only a part of the file is read")
     try:
         return read(request)
     except Exception as error:  # of any library; a check fails no conversion

@@ -115,7 +115,9 @@ def _compared(name: str, table: pa.Table, back: pa.Table, blocks: _Blocks, total
         of_a_cell = change.verdict == "lossy" and not change.side and change.at.startswith("row ")
         if of_a_cell and not change.out.startswith(_ENDS_OF_NANOSECONDS):
             row = rows[int(change.at[4:])] + 1
-            return _differs(outcome, f"column {printable(change.path)}, row {row:,}", change.in_, change.out)
+            return _differs(
+                outcome, f"column {printable(change.path)!r}, row {row:,}", change.in_, change.out
+            )
     return outcome
 
 
@@ -304,7 +306,7 @@ def _avro_records(request: Request, name: str, why: str) -> SecondReading:
                     other = {name: other[name] for name in one if name in other}  # noqa: PLW2901
                 if (found := first_difference(one, other)) is not None:
                     path, *values = found
-                    difference = Difference(f"column {printable(path)}, row {row:,}", *map(show, values))
+                    difference = Difference(f"column {printable(path)!r}, row {row:,}", *map(show, values))
                     return SecondReading(name, why, seen, table.num_rows, difference)
     if total != table.num_rows:
         counts = Difference("the number of rows", f"{table.num_rows:,}", f"{total:,}")

@@ -215,7 +215,7 @@ def _judged(name: str, request: Request, style: Dialect, blocks: _Blocks, texts:
         cells, found = own.column(at).slice(0, len(rows)), fields[place]
         wrong = _first_wrong(cells, found, style.decimal)
         if wrong is not None:
-            place_ = f"column {printable(table.column_names[at])}, row {rows[wrong] + 1:,}"
+            place_ = f"column {printable(table.column_names[at])!r}, row {rows[wrong] + 1:,}"
             value, text = show(cells[wrong].as_py()), show(found[wrong])
             return SecondReading(name, "", len(rows), table.num_rows, Difference(place_, value, text))
     return SecondReading(name, "", len(rows), table.num_rows)

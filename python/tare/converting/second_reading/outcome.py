@@ -102,11 +102,13 @@ def may_load(request: Request, *names: str) -> tuple[list[str], str]:
     installed = [name for name in usable if importlib.util.find_spec(name.partition(".")[0]) is not None]
     heavy = request.thorough or request.source.size >= _HEAVY_FROM
     found = [name for name in installed if heavy or name not in _HEAVY or name in sys.modules]
+    if found:
+        return found, ""
     if not usable:
-        return [], "a fork left the threads of the others behind"
-    if found or not installed:
-        return found, "no other is installed"
-    return [], f"{installed[0]} is loaded from 1 MiB on, or with --verify"
+        return [], f"{' or '.join(names)} would wait for ever in a process that was forked"
+    if not installed:
+        return [], f"{' or '.join(usable)} would read it too: pip install {usable[0]}"
+    return [], f"with --verify {installed[0]} reads it too"
 
 
 def windows(total: int, most: int) -> list[tuple[int, int]]:

@@ -281,7 +281,7 @@ def _sampled(reader: _Msgspec, data: bytes, request: Request) -> SecondReading:
 
 
 def _counts(first: int, second: int, path: str = "") -> Difference:
-    where = f" at {printable(path)}" if path else ""
+    where = f" at {printable(path)!r}" if path else ""
     return Difference(f"the number of items{where}", f"{first:,}", f"{second:,}")
 
 
@@ -291,5 +291,7 @@ def _told(path: str, found: tuple[str, Any, Any], start: int = 0) -> Difference:
     joined = f"{path}.{inner}" if path and inner and not inner.startswith("[") else path + inner
     if item := _ITEM.match(joined):
         rest = joined[item.end() :].lstrip(".")
-        joined = f"item {int(item[1]) + start + 1:,}" + (f", {rest}" if rest else "")
-    return Difference(printable(joined) or "the value", show(first), show(second))
+        place = f"item {int(item[1]) + start + 1:,}" + (f", {printable(rest)!r}" if rest else "")
+    else:
+        place = repr(printable(joined)) if joined else "the value"
+    return Difference(place, show(first), show(second))

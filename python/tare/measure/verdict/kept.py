@@ -56,7 +56,7 @@ def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
     'keeps all 11 columns'
     >>> zeros = {"path": "zip", "verdict": "lossy", "in": "'00501'", "out": "501"}
     >>> came_back({"verify": {"verdict": "lossy", "columns": 2, "changes": [zeros]}})
-    'changes "zip": leading zeros lost'
+    "changes 'zip': leading zeros lost"
     >>> unit = {"path": "ts", "verdict": "type", "in": "timestamp[s]", "out": "timestamp[ms]"}
     >>> came_back({"verify": {"verdict": "type", "columns": 2, "changes": [unit]}}, "csv")
     'keeps both columns'
@@ -89,21 +89,21 @@ def quoted(path: str, side: str | None = None) -> str:
             the ends that paths have must do.
 
     >>> quoted("zip"), quoted("(metadata)", "metadata"), quoted("tags (key order)", "key order"), quoted("price (EUR)", "")
-    ('"zip"', '(metadata)', '"tags" (key order)', '"price (EUR)"')
+    ("'zip'", '(metadata)', "'tags' (key order)", "'price (EUR)'")
     """
     if side is None and (ended := _ENDED.fullmatch(path)):
-        return f'"{ended[1]}" {ended[2]}'
+        return f"'{ended[1]}' {ended[2]}"
     end = f" ({side})" if side else ""
     if path == end.strip() or (side is None and path.startswith("(")):
         return path
-    return f'"{path.removesuffix(end)}"{end}' if end and path.endswith(end) else f'"{path}"'
+    return f"'{path.removesuffix(end)}'{end}" if end and path.endswith(end) else f"'{path}'"
 
 
 def quoted_path(change: Mapping[str, Any], limit: int = 60) -> str:
     """The column or path of a change in quotes; ``the value`` where it is of the whole.
 
     >>> quoted_path({"path": "zip"}), quoted_path({})
-    ('"zip"', 'the value')
+    ("'zip'", 'the value')
     """
     path = str(change.get("path") or "")
     cut = path if len(path) <= limit else f"{path[: limit - 1]}\u2026"
@@ -119,9 +119,9 @@ def _lost(changes: Sequence[Mapping[str, Any]]) -> str:
     """Returns the columns that lose values; the first change that can be described in a few words leads, with its description.
 
     >>> _lost([{"path": "note", "in": "None", "out": "''"}, {"path": "zip", "in": "'08595' (string)", "out": "8595.0 (double)"}])
-    'changes "zip" (leading zeros lost) and "note"'
+    "changes 'zip' (leading zeros lost) and 'note'"
     >>> _lost([{"path": "note", "in": "null", "out": "''"}, {"path": "city", "in": "null", "out": "''"}])
-    'changes "note" and "city": missing values become empty text'
+    "changes 'note' and 'city': missing values become empty text"
     """
     if not changes:
         return "changes data silently"
@@ -183,9 +183,9 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None, *, more: i
 
     >>> index = {"path": "cat", "in": "dictionary<values=string, indices=int8, ordered=0>", "out": "dictionary<values=string, indices=int32, ordered=0>"}
     >>> _typed([index, {"path": "lst", "in": "list<item: int32>", "out": "large_list<item: int32>"}], 7)
-    'keeps every value, "cat" with another dictionary index type, "lst" as large_list'
+    "keeps every value, 'cat' with another dictionary index type, 'lst' as large_list"
     >>> _typed([{"path": "cat (levels)", "side": "levels", "in": "['b', 'a']", "out": "['a', 'b']"}], 7)
-    'keeps every value, column "cat" with its categories in another order'
+    "keeps every value, column 'cat' with its categories in another order"
     """
     if not columns:
         least = f"at least {len(changes)}" if more else str(len(changes))  # of a record that tells no types

@@ -157,7 +157,7 @@ def find_sources(
         count = 0
         if below and _real(as_uri(source)) == _real(below):
             raise UsageError(
-                f"{printable(source)}: is the source and the folder of the results; name another folder for these"
+                f"{printable(source)} is the source and the folder of the results; name another folder for these"
             )
         passed: list[tuple[str, str]] = []
         results = _results_in(source, below) if below else ""
@@ -184,7 +184,7 @@ def find_sources(
             skipped += passed
             count += any_undone(passed)
         if not count and not include and not exclude:
-            but = f"; {printable(passed[0][0])} {passed[0][1]}" if passed else ""
+            but = f"; {printable(passed[0][0])}: {passed[0][1]}" if passed else ""
             raise NoFiles(f"{printable(source)}: no file is there{but}")
     return sorted(found.values(), key=lambda one: one.name)
 
@@ -287,8 +287,8 @@ def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
     elif uri.startswith("s3:"):
         yield from _under(place_of(uri), passed)
     else:
-        what = "is a link to nothing" if os.path.islink(source) else "is not there"
-        raise NoFiles(f"{printable(source, 400)}: {what}")
+        what = "is a link to nothing" if os.path.islink(source) else "does not exist"
+        raise NoFiles(f"{printable(source, 400)} {what}")
 
 
 def _is_bucket(uri: str) -> bool:
@@ -363,7 +363,7 @@ def _translated(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(out, re.DOTALL)
     except re.error as error:
-        raise UsageError(f"{printable(pattern)}: is no pattern of names: {error.msg}") from error
+        raise UsageError(f"{printable(pattern)} is no pattern of names: {error.msg}") from error
 
 
 def _class(inner: str) -> str:

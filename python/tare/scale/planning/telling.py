@@ -50,14 +50,14 @@ def _unknown(one: Found) -> tuple[str, str] | None:
     if Codec.for_path(one.name) is not None:
         return None
     if not one.size:
-        return one.name, "is empty"
+        return one.name, "an empty file"
     try:
         if _told(one):
             return None
     except _Untold as error:
         return Undone((one.name, str(error)))
     except Truncated:
-        return Undone((one.name, "ends too early to tell what it holds"))
+        return Undone((one.name, "it ends too early to tell what it holds"))
     except TareError:
         return Undone((one.name, "its bytes cannot be read: damaged, or changed meanwhile"))
     except OSError as error:  # find() says it with name and advice

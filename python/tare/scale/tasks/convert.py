@@ -39,7 +39,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     Raises:
         TareError, OSError: What failed; `Several` of a unit of several inputs.
     """
-    made = Made(libraries=dict(_libraries(str(unit["write"]))))
+    made = Made(libraries=dict(_libraries(str(unit["write"]))), extra={"compared": 0})
     failed: list[Exception] = []
     for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
         mark, before = writing.mark(), made.rows
@@ -119,6 +119,8 @@ def _convert(
         raise
     made.rows += done.rows
     made.fidelity += _told(name, done.changes, done.losses)
+    if done.verified and not done.same_bytes:
+        made.extra["compared"] += 1
     _note(made, done.notes)
 
 

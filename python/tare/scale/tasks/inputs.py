@@ -81,7 +81,7 @@ def bytes_of(given: Mapping[str, Any]) -> bytes:
     try:
         plain = open_file(local_path(uri), buffering=0)
     except (FileNotFoundError, NotADirectoryError):
-        raise FileNotFoundError(f"{shown(uri)}: is not there") from None
+        raise FileNotFoundError(f"{shown(uri)} does not exist") from None
     except NotAFile:
         raise _changed(given, "since the plan was made") from None
     with plain:
@@ -148,7 +148,7 @@ def table_of(value: Any, name: str) -> pa.Table:
     """
     is_rows = isinstance(value, list) and all(isinstance(row, dict) for row in value)
     if not is_rows and kinds.kind_of(value) != "table":
-        raise UsageError(f"{name}: holds no table: rows are needed, as lists of objects and tables have them")
+        raise UsageError(f"{name} holds no table: rows are needed, as lists of objects and tables have them")
     return cast("pa.Table", kinds.convert(value, "arrow"))
 
 
@@ -158,7 +158,7 @@ def _check(
     """What is there now: as the plan says, and as it was before."""
     found = place.stat(name)
     if found is None:
-        raise FileNotFoundError(f"{shown(str(given['uri']))}: is not there")
+        raise FileNotFoundError(f"{shown(str(given['uri']))} does not exist")
     _compare(found, given, when)
     if before is not None and found.identity != before.identity:
         raise _changed(given, when)
@@ -193,4 +193,4 @@ def _compare(found: Entry, given: Mapping[str, Any], when: str) -> None:
 
 
 def _changed(given: Mapping[str, Any], when: str) -> SourceChanged:
-    return SourceChanged(f"{shown(str(given['uri']))}: changed {when}")
+    return SourceChanged(f"{shown(str(given['uri']))} changed {when}")

@@ -225,7 +225,7 @@ def _refusal(lossy: list[dict[str, Any]], codec: Codec, name: str) -> LossRefuse
     more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
     return LossRefused(
         f"{name}: {changes.subject(first)} would change: {first['from']} comes back as {first['to']}{row}{more}. "
-        "Nothing was written. Say --on-loss allow to write it, or choose another format.",
+        f"{changes.guessed(first, codec)}Nothing was written. Say --on-loss allow to write it, or choose another format.",
         format=codec.format_id,
         path=first["path"],
     )
