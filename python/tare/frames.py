@@ -171,7 +171,7 @@ def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
     names += [level.field for level in shape.index]
     metadata = None
     if not is_plain(shape):
-        metadata = {"pandas": json.dumps(pandas_metadata(shape, len(frame)))}
+        metadata = {"pandas": json.dumps(pandas_metadata(shape, len(frame)), separators=(",", ":"))}
     if not arrays:
         return rows_alone(len(frame), metadata)
     table = pa.Table.from_arrays(arrays, names=names)

@@ -37,10 +37,8 @@ NULLABLE = frozenset(
     + ["Float32", "Float64", "boolean"]
 )
 # dtypes that Arrow's type alone gives back.
-_PLAIN = frozenset(
-    [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
-    + ["float32", "float64", "bool", "str"]
-)
+_WHOLE = frozenset(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))
+_PLAIN = _WHOLE | {"float32", "float64", "bool", "str"}
 _OF_TEXT = ("object", "str", "string")
 _OF_TIME = ("datetime64[", "timedelta64[")
 
@@ -184,12 +182,17 @@ def shape_of_table(table: pa.Table) -> Shape:
     if "label_names" not in own or not all(name in at for name in there):
         return Shape(tuple(levels), dtypes=dtypes)
     places = list(range(len(names))) if there == names else [at[name] for name in there]
-    labels = tuple(_tuples(_own(columns[place]).get("label", names[place])) for place in places)
+    label_dtypes = tuple(map(str, _list(own.get("label_dtypes"))))
+    is_whole = len(label_dtypes) == 1 and label_dtypes[0] in _WHOLE
+    labels = tuple(
+        _tuples(_own(columns[place]).get("label", _number(names[place]) if is_whole else names[place]))
+        for place in places
+    )
     return Shape(
         tuple(levels),
         labels,
         tuple(map(_tuples, _list(own["label_names"]))),
-        tuple(map(str, _list(own.get("label_dtypes")))),
+        label_dtypes,
         dtypes,
     )
 
@@ -231,7 +234,11 @@ def pandas_metadata(shape: Shape, rows: int | None) -> dict[str, Any]:
     labels = shape.labels if shape.labels is not None else [None] * len(shape.dtypes)
     fields = []
     for (name, dtype), label in zip(shape.dtypes, labels, strict=True):
-        own = {"dtype": dtype} | ({} if shape.labels is None else {"label": label})
+        # The name says a label that is a number, and there may be thousands.
+        is_said = shape.labels is None or (
+            isinstance(label, int) and len(set(shape.label_dtypes) & _WHOLE) == 1
+        )
+        own = {"dtype": dtype} | ({} if is_said else {"label": label})
         fields.append(_entry(name, name, dtype) | ({} if rows is None else {"tare": own}))
     for level in shape.index:
         own = {"dtype": level.dtype}
@@ -327,8 +334,7 @@ def _label_levels(shape: Shape) -> list[dict[str, Any]]:
     """The levels of the labels as pandas' readers take them; none where they could not read the labels."""
     if shape.labels is None:
         return []
-    whole = {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
-    if not all(dtype in whole or dtype in _OF_TEXT for dtype in shape.label_dtypes):
+    if not all(dtype in _WHOLE or dtype in _OF_TEXT for dtype in shape.label_dtypes):
         return []
     if len(shape.label_names) > 1:
         try:
@@ -341,9 +347,9 @@ def _label_levels(shape: Shape) -> list[dict[str, Any]]:
         {
             "name": name,
             "field_name": name,
-            "pandas_type": dtype if dtype in whole else "unicode",
-            "numpy_type": dtype if dtype in whole else "object",
-            "metadata": {"encoding": "UTF-8"} if dtype not in whole else None,
+            "pandas_type": dtype if dtype in _WHOLE else "unicode",
+            "numpy_type": dtype if dtype in _WHOLE else "object",
+            "metadata": {"encoding": "UTF-8"} if dtype not in _WHOLE else None,
         }
         for name, dtype in zip(shape.label_names, shape.label_dtypes, strict=True)
     ]
@@ -366,6 +372,13 @@ def _plain(label: Any) -> Any:
     if hasattr(label, "dtype") and hasattr(label, "item"):
         label = label.item()  # NumPy's
     return label if isinstance(label, int) and abs(label) < 2**63 else str(label)
+
+
+def _number(name: str) -> int | str:
+    try:
+        return int(name)
+    except ValueError:
+        return name  # of another program
 
 
 def _tuples(label: Any) -> Any:

@@ -424,7 +424,7 @@ def nothing(
 def _broken(excluded: Collection[tuple[str, tuple[str, ...], str]]) -> str:
     """How many codecs failed, and why the first did; empty where none did.
 
-    >>> _broken([("csv:pyarrow", ("works",), "failed: encode: no lists"), ("json:orjson", ("measured",), "")])
+    >>> _broken([("csv:pyarrow", ("error",), "failed: encode: no lists"), ("json:orjson", ("measured",), "")])
     '1 failed: CSV failed: encode: no lists'
     """
     names_of = titles_of(codec for codec, _, _ in excluded)
