@@ -514,7 +514,11 @@ def _array(name: str, series: pd.Series) -> Any:
         return array if isinstance(series.dtype, pd.ArrowDtype) else _plain_array(array)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         found = mixture(series) if series.dtype == object else ""
-        text = f"{found}; make it text with .astype(str)" if found else str(error)[:200]
+        text = (
+            f"{found}; make it text with .astype(str), or keep it with to_pickle of pandas"
+            if found
+            else str(error)[:200]
+        )
         raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
 
 

@@ -413,7 +413,7 @@ class Result:
             ``ratio``, ``ratio_lo``, ``ratio_hi``: the total as a multiple of the base's, with its interval.
             ``letters``: codecs that share one cannot be told apart by their total.
             ``peak_bytes``: most memory that writing or reading took, in bytes, where it was measured.
-            ``kept``: what came back, e.g. ``all`` or ``1 silent``.
+            ``kept``: what came back, e.g. ``all``, ``1 silent``, or of data frames ``2/2, not the index``.
         """
         derived = self.derived
         found = (derived.get("profiles") or {}).get(derived.get("headline_profile")) or {}

@@ -205,8 +205,19 @@ def _row(case: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
         "ratio_hi": total.get("ratio_hi") if shown else None,
         "letters": total.get("letters") or "",
         "peak_bytes": figures.get("peak_bytes"),
-        "kept": figures.get("kept") or "",
+        "kept": _kept(case, str(figures.get("kept") or "")),
     }
+
+
+def _kept(case: Mapping[str, Any], columns: str) -> str:
+    """The columns that came back, and what beside them did not: the index of a data frame, the labels of its columns.
+
+    >>> _kept({"verify": {"changes": [{"side": "index"}]}}, "2/2")
+    '2/2, not the index'
+    """
+    sides = {change.get("side") for change in (case.get("verify") or {}).get("changes") or ()}
+    gone = [name for side, name in (("index", "index"), ("column labels", "labels")) if side in sides]
+    return f"{columns}, not the {' and '.join(gone)}" if gone and columns else columns
 
 
 def _one_each(cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

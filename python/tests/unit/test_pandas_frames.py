@@ -124,6 +124,28 @@ def test_what_does_not_come_back_is_told(name: str, made: Any, said: str) -> Non
     assert compare(before, frame, kind="table", as_frame=True).verdict == "same"
 
 
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("index", ["v", "t"]), ("index of several levels", ["v", "x", "__index_level_1__"])],
+)
+def test_formats_that_pandas_writes_have_the_index_too(name: str, names: list[str]) -> None:
+    """CSV as columns, which say where it came from; Parquet of fastparquet as an index."""
+    frame = frames()[name]
+    back = kinds.convert(Codec.parse("csv:pandas").decode(Codec.parse("csv:pandas").encode(frame)), "arrow")
+    assert back.column_names == names
+    need_module("fastparquet")
+    codec = Codec.parse("parquet:fastparquet")
+    again = codec.decode(codec.encode(frame.rename_axis(["x", "y"][: frame.index.nlevels])), trust=True)
+    pd.testing.assert_index_equal(frame.index, again.index, check_names=False)
+
+
+@pytest.mark.parametrize(("name", "codec"), [("bins", "parquet:pyarrow"), ("periods", "orc:pyarrow")])
+def test_a_column_that_a_format_cannot_hold_is_named(name: str, codec: str) -> None:
+    frame = frames()[name]
+    with pytest.raises(Exception, match=rf"column '{frame.columns[0]}' .*Make it text with \.astype\(str\)"):
+        Codec.parse(codec).encode(frame)
+
+
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:
     with Worker() as started:
