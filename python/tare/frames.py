@@ -25,6 +25,17 @@ from typing import TYPE_CHECKING, Any, cast
 from tare.arrays import array_of
 from tare.categories import in_one_order, same_levels
 from tare.errors import EncodeError, Limit, Unsupported
+from tare.pandas_metadata import (
+    Shape,
+    dtype_name,
+    is_plain,
+    label_columns,
+    mixture,
+    pandas_metadata,
+    shape_of_frame,
+    shape_of_table,
+    with_pandas_types,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from tare.pandas_metadata import Level
 
 __all__ = [
     "arrow_from_pandas",
@@ -50,13 +63,8 @@ __all__ = [
     "with_nullable_types",
 ]
 
+_CATEGORY_OF = "category of "
 _MOST_EMPTY = 10_000_000  # rows without a column that become objects
-
-# pandas' types of whole numbers, floats and truth values that hold nulls of their own.
-_NULLABLE = frozenset(
-    [f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)]
-    + ["Float32", "Float64", "boolean"]
-)
 
 
 def pandas_from_arrow(table: pa.Table) -> pd.DataFrame:
@@ -66,12 +74,59 @@ def pandas_from_arrow(table: pa.Table) -> pd.DataFrame:
     >>> pandas_from_arrow(pa.table({"n": [1, None], "x": [0.5, None]})).dtypes.astype(str).to_dict()
     {'n': 'Int64', 'x': 'float64'}
     """
-    frame = _frame(table, [series_from_arrow(column) for column in table.columns])
-    index = [name for name in _index_names(table) if name in table.column_names]
-    if index:
-        frame = frame.set_index(index)
-        frame.index.names = [None if name.startswith("__index_level_") else name for name in index]
+    table, shape = with_pandas_types(table), shape_of_table(table)
+    dtypes: dict[str, list[str]] = {}
+    for name, dtype in (*shape.dtypes, *((level.field, level.dtype) for level in shape.index)):
+        dtypes.setdefault(name, []).append(dtype)
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        known = dtypes.get(name)
+        columns.append(_as_it_was(series_from_arrow(column), column, known.pop(0) if known else ""))
+    places = [table.column_names.index(level.field) for level in shape.index]
+    rest = [place for place in range(table.num_columns) if place not in places]
+    frame = _frame(table.select(rest), [columns[place] for place in rest])
+    if not rest:
+        frame = frame.reindex(range(table.num_rows))
+    label_columns(frame, shape)
+    if places:
+        frame.index = _index_of([columns[place] for place in places], shape.index)
     return frame
+
+
+def _index_of(columns: list[pd.Series], levels: tuple[Level, ...]) -> Any:
+    """An index of columns; its frequency, where the times still have it."""
+    import pandas as pd
+
+    if len(levels) > 1:
+        return pd.MultiIndex.from_arrays(columns, names=[level.name for level in levels])
+    index: Any = pd.Index(columns[0], dtype=columns[0].dtype).rename(levels[0].name)
+    if levels[0].freq:
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
+            index.freq = levels[0].freq
+    return index
+
+
+def _as_it_was(series: pd.Series, column: pa.ChunkedArray[Any], dtype: str) -> pd.Series:
+    """A column with the dtype that it had, where that holds the same values; else as it is."""
+    import pandas as pd
+
+    if not dtype or str(series.dtype) == dtype:
+        return series
+    try:
+        if dtype == "object":
+            values = column.to_numpy(zero_copy_only=False)
+            was: Any = pd.Series(values.astype(object), dtype=object)
+        elif dtype.startswith(_CATEGORY_OF):
+            return _categories(column, dtype.removeprefix(_CATEGORY_OF))
+        elif dtype.endswith("[pyarrow]"):
+            was = column.to_pandas(types_mapper=pd.ArrowDtype)
+        else:
+            was = series.astype(dtype)  # type: ignore[call-overload]
+        if str(was.dtype) == dtype and (dtype == "string" or _comes_back(was, column)):
+            return cast("pd.Series", was)
+    except (ValueError, TypeError, ArithmeticError, AttributeError, NotImplementedError):
+        pass  # the dtype does not hold them, or its name does not say what it is
+    return series
 
 
 def pandas_by_types(table: pa.Table) -> pd.DataFrame:
@@ -93,7 +148,8 @@ def pandas_by_types(table: pa.Table) -> pd.DataFrame:
 def with_nullable_types(table: pa.Table) -> pa.Table:
     """The table with word for pandas' own readers that nulls of whole numbers make no floats, and of no index."""
     dtypes = [str(_nullable_dtypes().get(kind, "object")) for kind in table.schema.types]
-    told = json.dumps(_pandas_metadata(table.column_names, dtypes, []))
+    shape = Shape(dtypes=tuple(zip(table.column_names, dtypes, strict=True)))
+    told = json.dumps(pandas_metadata(shape, None))
     if not table.num_columns:
         return rows_alone(table.num_rows, {"pandas": told})
     return table.replace_schema_metadata({"pandas": told})
@@ -107,25 +163,15 @@ def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
     """
     import pyarrow as pa
 
-    names = [str(name) for name in frame.columns]
+    shape = shape_of_frame(frame, counts=only_counts(frame.index))
+    names = [name for name, _ in shape.dtypes]
     arrays = [_array(name, frame.iloc[:, place]) for place, name in enumerate(names)]
-    dtypes = [str(dtype) for dtype in frame.dtypes]
-    levels: list[Any] = []
-    counts = only_counts(frame.index)
-    if not counts:
-        levels = [
-            f"__index_level_{place}__" if name is None else str(name)
-            for place, name in enumerate(frame.index.names)
-        ]
-        for place, name in enumerate(levels):
-            level = frame.index.get_level_values(place).to_series()
-            arrays.append(_array(name, level))
-            dtypes.append(str(level.dtype))
-        names += levels
+    for place, level in enumerate(shape.index):
+        arrays.append(_array(level.field, frame.index.get_level_values(place).to_series()))
+    names += [level.field for level in shape.index]
     metadata = None
-    if not counts or _NULLABLE.intersection(dtypes):
-        rows = {"kind": "range", "name": None, "start": 0, "stop": len(frame), "step": 1}
-        metadata = {"pandas": json.dumps(_pandas_metadata(names, dtypes, [rows] if counts else levels))}
+    if not is_plain(shape):
+        metadata = {"pandas": json.dumps(pandas_metadata(shape, len(frame)), separators=(",", ":"))}
     if not arrays:
         return rows_alone(len(frame), metadata)
     table = pa.Table.from_arrays(arrays, names=names)
@@ -231,6 +277,20 @@ def arrow_from_polars(frame: pl.DataFrame) -> pa.Table:
         raise EncodeError(f"polars cannot give this table to Arrow: {str(error)[:200]!r}") from error
 
 
+def _categories(column: pa.ChunkedArray[Any], dtype: str) -> pd.Series:
+    """A category of intervals or periods, of which a dictionary holds the storage."""
+    import pandas as pd
+    import pyarrow as pa
+
+    kind: Any = column.type
+    inner: Any = pd.api.types.pandas_dtype(dtype)
+    own: Any = pa.array(pd.array([], dtype=inner)).type
+    one: Any = column.unify_dictionaries().combine_chunks()
+    levels = pa.ExtensionArray.from_storage(own, one.dictionary.cast(own.storage_type)).to_pandas()
+    codes = one.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(levels), ordered=kind.ordered))
+
+
 def plain(table: pa.Table) -> pa.Table:
     """The table with ``string``, ``binary`` and ``list`` in place of their large and view forms.
 
@@ -308,7 +368,10 @@ def _frame(table: pa.Table, columns: list[pd.Series]) -> pd.DataFrame:
     import pandas as pd
 
     # Series would be aligned by their index, one after another.
-    series = {place: column.array for place, column in enumerate(columns)}
+    # Of an array of objects that are texts, pandas makes its own type of text.
+    series = {
+        place: column if column.dtype == object else column.array for place, column in enumerate(columns)
+    }
     frame = pd.DataFrame(series, copy=False) if series else pd.DataFrame(index=range(table.num_rows))
     frame.columns = pd.Index(table.column_names, dtype=None if series else object)
     return frame
@@ -382,8 +445,8 @@ def _tried(column: pa.ChunkedArray[Any], mapper: Any) -> pd.Series | None:
 
     try:
         return column.to_pandas(types_mapper=mapper)
-    except (pa.ArrowException, ValueError, OverflowError):
-        return None  # values that the dtype cannot hold: times with nanoseconds, far dates
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None  # values that the dtype cannot hold: times with nanoseconds, far dates, categories of structs
 
 
 def _numpy_may_hold(column: pa.ChunkedArray[Any]) -> bool:
@@ -436,13 +499,26 @@ def _array(name: str, series: pd.Series) -> Any:
     import pandas as pd
     import pyarrow as pa
 
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = cast("Any", series).sparse.to_dense()
+    elif isinstance(series.dtype, pd.CategoricalDtype) and dtype_name(series.dtype) != "category":
+        # Files of Arrow have no dictionary of an extension type: of its storage they have.
+        levels: Any = pa.array(series.cat.categories).storage
+        codes = series.cat.codes.to_numpy()
+        places: Any = pa.array(codes, mask=codes < 0)
+        return pa.DictionaryArray.from_arrays(places, levels, ordered=bool(series.cat.ordered))
     try:
         # Only a column of objects may hold values of several types.
         array = (array_of if series.dtype == object else pa.array)(series, from_pandas=True)
         # An ArrowDtype names its type; pandas' own text is always of the large form.
         return array if isinstance(series.dtype, pd.ArrowDtype) else _plain_array(array)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        text = str(error)[:200]
+        found = mixture(series) if series.dtype == object else ""
+        text = (
+            f"{found}; make it text with .astype(str), or keep it with to_pickle of pandas"
+            if found
+            else str(error)[:200]
+        )
         raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
 
 
@@ -453,33 +529,3 @@ def only_counts(index: pd.Index) -> bool:
     if index.nlevels > 1 or index.name is not None or index.dtype.kind not in "iu":
         return len(index) == 0 and index.name is None and index.nlevels == 1
     return bool(index.equals(pd.RangeIndex(len(index))))
-
-
-def _index_names(table: pa.Table) -> list[str]:
-    """Names of the columns that were an index, as pandas' metadata has them."""
-    raw = (table.schema.metadata or {}).get(b"pandas")
-    if not raw:
-        return []
-    try:
-        found = json.loads(raw).get("index_columns", [])
-    except (ValueError, AttributeError):
-        return []  # from a file: not worth an error, the columns are all there
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
-
-
-def _pandas_metadata(names: list[str], dtypes: list[str], index: list[Any]) -> dict[str, Any]:
-    """What pandas' own readers go by: the index, and which columns are of its nullable types.
-
-    Without the latter they give whole numbers with nulls back as floats, which hold them to 2^53 only.
-    """
-    fields = [
-        {
-            "name": name,
-            "field_name": name,
-            "pandas_type": dtype.lower() if dtype in _NULLABLE else "object",
-            "numpy_type": dtype if dtype in _NULLABLE else "object",
-            "metadata": None,
-        }
-        for name, dtype in zip(names, dtypes, strict=True)
-    ]
-    return {"index_columns": index, "column_indexes": [], "columns": fields, "creator": {"library": "tare"}}

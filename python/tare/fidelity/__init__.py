@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-def compare(original: Any, back: Any, *, kind: str, limit: int = 20) -> Comparison:
+def compare(original: Any, back: Any, *, kind: str, limit: int = 20, as_frame: bool = False) -> Comparison:
     """What ``back`` kept of ``original``, on the whole data.
 
     Args:
@@ -23,6 +23,7 @@ def compare(original: Any, back: Any, *, kind: str, limit: int = 20) -> Comparis
         back: What decoding gave, in whatever kind the library gives.
         kind: ``document`` or ``table``; tables are brought to Arrow first.
         limit: Most changes in the answer; the worst come first.
+        as_frame: Whether both are data frames of pandas, of which the index, the labels and the dtypes count too.
 
     >>> compare([1.0], [1], kind="document").verdict
     'type'
@@ -39,7 +40,7 @@ def compare(original: Any, back: Any, *, kind: str, limit: int = 20) -> Comparis
             after = convert(back, "arrow")
         except TareError as error:
             return _no_table(before, f"{show(back, 40)}: {error}"[:80])
-        return compare_tables(before, after, limit=limit)
+        return compare_tables(before, after, limit=limit, as_frame=as_frame)
     from tare.fidelity.values import compare_values
 
     return compare_values(original, back, limit=limit)

@@ -14,7 +14,7 @@ __all__ = ["RANK", "Change", "Comparison", "Tally", "column_of", "show", "worst"
 RANK = {"same": 0, "type": 1, "lossy": 2}
 LIMIT_CHARACTERS = 80
 _ENDS = re.compile(
-    r"(.*?) ?\((?:class|column names|column order|columns|levels|metadata|names|NaN payload|NaN sign|row names|rows|type)\)",
+    r"(.*?) ?\((?:class|column labels|column names|column order|columns|dtype|index|levels|metadata|names|NaN payload|NaN sign|row names|rows|type)\)",
     re.DOTALL,
 )
 

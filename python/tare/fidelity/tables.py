@@ -35,6 +35,7 @@ from tare.fidelity.column_masks import (
 )
 from tare.fidelity.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
 from tare.fidelity.nested_orders import lost_order
+from tare.fidelity.pandas_shapes import compare_shapes
 
 __all__ = ["cell_text", "compare_tables", "distinct", "numbered"]
 
@@ -54,7 +55,7 @@ _BOOKKEEPING = (
 )
 
 
-def compare_tables(original: Any, back: Any, *, limit: int = 20) -> Comparison:
+def compare_tables(original: Any, back: Any, *, limit: int = 20, as_frame: bool = False) -> Comparison:
     """What the table ``back`` kept of the table ``original``.
 
     A column has the verdict ``type`` if its type differs and casting it back
@@ -64,6 +65,7 @@ def compare_tables(original: Any, back: Any, *, limit: int = 20) -> Comparison:
         original: Arrow table that was encoded.
         back: Arrow table that decoding gave.
         limit: Most changes in the answer; the worst come first.
+        as_frame: Whether both were data frames of pandas, of which the index, the labels and the dtypes count too.
 
     >>> before = pa.table({"n": pa.array([1, 2**53 + 1])})
     >>> after = pa.table({"n": pa.array([1.0, 2.0**53])})
@@ -85,6 +87,8 @@ def compare_tables(original: Any, back: Any, *, limit: int = 20) -> Comparison:
         left, right = original.schema.field(i), back.schema.field(j)
         _metadata(left.metadata, right.metadata, names[i], tally)
     _metadata(original.schema.metadata, back.schema.metadata, "", tally)
+    if as_frame:
+        compare_shapes(original, back, names, tally)
     return tally.comparison(rows_in, rows_out, limit, original.num_columns)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ __all__ = [
     "check_values",
     "join",
     "levels",
+    "naming_column",
     "need_columns",
     "plain_name",
     "polars_library",
@@ -107,6 +109,32 @@ def need_columns(table: Any) -> None:
     rows, columns = table.shape
     if rows and not columns:
         raise ValueError(f"the table has no column: that it has {rows:,} rows would be lost")
+
+
+@contextmanager
+def naming_column(schema: pa.Schema) -> Iterator[None]:
+    """Has an error of Arrow name the first column of a type of pandas', or of categories that are not plain values.
+
+    Raises:
+        ArrowNotImplementedError: What is within raised it.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowNotImplementedError as error:
+        odd = next((field for field in schema if _is_odd(field.type)), None)
+        if odd is None:
+            raise
+        said = f"column {odd.name[:80]!r} ({odd.type}): {error}. Make it text with .astype(str)"
+        raise pa.ArrowNotImplementedError(said) from error
+
+
+def _is_odd(kind: Any) -> bool:
+    import pyarrow as pa
+
+    inner = kind.value_type if pa.types.is_dictionary(kind) else None
+    return isinstance(kind, pa.BaseExtensionType) or (inner is not None and pa.types.is_nested(inner))
 
 
 def row_groups_at_once(schema: pa.Schema, groups: Sequence[int]) -> list[list[int]]:

@@ -172,8 +172,23 @@ def _join_stdlib(parts: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
 
 
 def _encode_pandas(obj: pd.DataFrame, *, delimiter: str, engine: str) -> bytes:
+    obj = _with_index(obj)
     _need_names(obj)
     return _text_pandas(obj, delimiter, header=True).encode()
+
+
+def _with_index(obj: pd.DataFrame) -> pd.DataFrame:
+    """The frame with its index as its last columns, unless that has no name and only numbers the rows."""
+    index = obj.index
+    if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu":
+        return obj
+    names = [
+        f"__index_level_{place}__" if name is None or name in obj.columns else str(name)
+        for place, name in enumerate(index.names)
+    ]
+    flat = obj.reset_index(names=names)
+    places = [*range(len(names), flat.shape[1]), *range(len(names))]
+    return flat.iloc[:, places]
 
 
 def _text_pandas(obj: pd.DataFrame, delimiter: str, *, header: bool) -> str:
@@ -214,6 +229,7 @@ def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) 
 
 
 def _write_pandas(obj: pd.DataFrame, file: BinaryIO, *, delimiter: str, engine: str) -> None:
+    obj = _with_index(obj)
     for start in range(0, max(len(obj), 1), CHUNK_ROWS):
         part = obj.iloc[start : start + CHUNK_ROWS]
         file.write(_text_pandas(part, delimiter, header=start == 0).encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.columnar import batches, need_columns, plain_name, run_of_rows, written
+from tare.formats.columnar import batches, naming_column, need_columns, plain_name, run_of_rows, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,8 @@ def _encode(obj: pa.Table, *, compression: str) -> bytes:
     need_columns(obj)  # Arrow's writer crashes
     _refuse_scales(obj.schema)
     name: Any = plain_name(compression)
-    return written(lambda sink: orc.write_table(obj, sink, compression=name))
+    with naming_column(obj.schema):
+        return written(lambda sink: orc.write_table(obj, sink, compression=name))
 
 
 def _refuse_scales(schema: pa.Schema) -> None:

@@ -14,6 +14,7 @@ from tare.formats.columnar import (
     batches,
     batches_of_groups,
     levels,
+    naming_column,
     need_columns,
     plain_name,
     polars_library,
@@ -60,7 +61,8 @@ def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: Any, level: int | No
     from pyarrow import parquet
 
     need_columns(obj)
-    parquet.write_table(one_dictionary(obj), sink, compression=compression, compression_level=level)
+    with naming_column(obj.schema):
+        parquet.write_table(one_dictionary(obj), sink, compression=compression, compression_level=level)
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, level: int | None) -> pa.Table:
@@ -147,7 +149,10 @@ def _encode_fastparquet(obj: pd.DataFrame, *, compression: str) -> bytes:
 
     file = _Kept()
     name = None if compression == "none" else compression.upper()
-    fastparquet.write("memory", obj, compression=name, open_with=lambda *_: file, write_index=False)
+    # Of parts the rows are numbered from elsewhere on: an index without a name is left out.
+    index = obj.index
+    named = index.nlevels > 1 or index.name is not None or index.dtype.kind not in "iu"
+    fastparquet.write("memory", obj, compression=name, open_with=lambda *_: file, write_index=named)
     return file.getvalue()
 
 
@@ -164,7 +169,7 @@ def _decode_fastparquet(data: Buffer, *, compression: str) -> pd.DataFrame:
 
 
 def _subset_fastparquet(data: Buffer, columns: list[str], *, compression: str) -> pd.DataFrame:
-    frame: pd.DataFrame = _opened(data).to_pandas(columns=columns)
+    frame: pd.DataFrame = _opened(data).to_pandas(columns=columns, index=False)
     return frame
 
 

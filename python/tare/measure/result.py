@@ -14,7 +14,7 @@ from tare.codec.titles import title_of
 from tare.errors import MissingLibrary, UsageError
 from tare.kinds import convert, memory_kind
 from tare.measure.records.record import DERIVED_VERSION, MAX_BYTES, parse_record, write_record
-from tare.measure.result_rows import COLUMNS, arrow_table, rows_of
+from tare.measure.result_rows import Rows, arrow_table, pandas_frame, rows_of
 from tare.route import RECEIVE_BYTES, Route
 
 if TYPE_CHECKING:
@@ -183,16 +183,12 @@ class Result:
         return Path(path)
 
     def to_pandas(self, *, medium: str | None = None, all: bool = False) -> pd.DataFrame:
-        """Returns the rows of `table` as a data frame of pandas.
+        """Returns the rows of `table` as a data frame of pandas; numbers of bytes are ``Int64``, times ``float64``.
 
         Raises:
             MissingLibrary: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingLibrary("a data frame needs pandas. Install it with: pip install pandas") from error
-        return pd.DataFrame(self.table(medium=medium, all=all), columns=list(COLUMNS))
+        return pandas_frame(self.table(medium=medium, all=all))
 
     def to_polars(self, *, medium: str | None = None, all: bool = False) -> pl.DataFrame:
         """Returns the rows of `table` as a data frame of polars.
@@ -390,7 +386,7 @@ class Result:
             found = derived["profiles"][name]
         return self._recommendation(found)
 
-    def table(self, *, medium: str | None = None, all: bool = False) -> list[dict[str, Any]]:
+    def table(self, *, medium: str | None = None, all: bool = False) -> Rows:
         """The measured codecs, a row each; of a plan a row for each combination of levels.
 
         The recommended codec comes first, then the others by what they cost in the run's own use, as in the answer.
@@ -404,10 +400,12 @@ class Result:
             all: Whether there are rows of the codecs that were not measured, or failed, too; they come last.
 
         Returns:
-            Rows with these values, None where there is none:
+            A list of dicts, which shows itself as a table of names, sizes, times and what was kept. Each has these
+            values, None where there is none:
 
             ``name``, ``codec``: for people, and the id.
             ``medium``, ``delivery``, ``size``: where the bytes went, how, and the share of the loaded data, as a text.
+            ``grain``: ``whole``, or ``each`` where each item of a list was encoded by a call of its own.
             ``key``, ``stage``: the case in the record.
             ``status``, ``reason``: ``ok`` or ``lossy``; of what was not measured what happened, and why.
             ``bytes``: encoded size in bytes.
@@ -415,7 +413,7 @@ class Result:
             ``ratio``, ``ratio_lo``, ``ratio_hi``: the total as a multiple of the base's, with its interval.
             ``letters``: codecs that share one cannot be told apart by their total.
             ``peak_bytes``: most memory that writing or reading took, in bytes, where it was measured.
-            ``kept``: what came back, e.g. ``all`` or ``1 silent``.
+            ``kept``: what came back, e.g. ``all``, ``1 silent``, or of data frames ``2/2, not the index``.
         """
         derived = self.derived
         found = (derived.get("profiles") or {}).get(derived.get("headline_profile")) or {}

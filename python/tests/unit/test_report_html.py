@@ -23,6 +23,7 @@ from support.synthetic_records import DOCUMENT, TABLE, synthetic_record
 
 from tare.codec.titles import title_of
 from tare.measure.derive import derive
+from tare.measure.result import Result
 from tare.measure.verdict.text import sized
 from tare.measure.verdict.units import duration
 from tare.report import terminal
@@ -499,6 +500,17 @@ def test_the_page_has_the_snippets_of_its_verdicts(page):
     """Of the table's uses: one reads and writes a file."""
     assert "route.write(data, &quot;flights." in page
     assert "route.send(data, connection)\ndata = route.receive" not in page
+
+
+def test_a_value_is_written_in_the_words_of_the_terminal():
+    """A data frame came in no file: both show the same calls, and neither a sample of another kind."""
+    record = synthetic_record("table", media=("memory", "file"), growth=False)
+    record["dataset"] |= {"source_kind": "pandas", "source_format": None, "path": None}
+    record["derived"] = derive(record)
+    page = html.unescape(text_of(render(record)))
+    called = re.search(r"tare\.write\(value, .*?\)", terminal.render(Result(record)))[0]
+    assert called in page
+    assert "import pyarrow" not in page
 
 
 def test_the_probe_matrix_marks_what_is_recommended():

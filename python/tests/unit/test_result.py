@@ -7,6 +7,7 @@ import html
 import importlib
 import io
 import pickle
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tare.kinds import convert, memory_kind
 from tare.measure.records.journal import Journal
 from tare.measure.records.record import DERIVED_VERSION, encode_record, parse_record
 from tare.measure.result import Result, load
-from tare.measure.result_rows import COLUMNS
+from tare.measure.result_rows import COLUMNS, Rows
 from tare.report import answer, commands, terminal
 from tare.report.digest import digest
 from tare.report.html import render as render_html
@@ -278,6 +279,41 @@ def test_the_table_is_a_data_frame() -> None:
     nothing = Result({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})
     assert list(nothing.to_pandas()) == list(COLUMNS)
     assert nothing.to_arrow().schema == result.to_arrow(all=True).schema
+
+
+def test_the_table_shows_itself_in_units() -> None:
+    """It is a list of dicts all the same; what tells rows of one codec apart is shown where it does."""
+    rows = Result(record()).table(medium="file")
+    assert isinstance(rows, list)
+    assert type(rows[0]) is dict
+    head, *lines = repr(rows).splitlines()
+    assert head.split() == ["name", "size", "write", "read", "kept"]
+    assert len(lines) == len(rows)
+    assert lines[0].startswith(rows[0]["name"])
+    assert re.search(r"[kM]?B  .*[mu]s", lines[0])
+    shown = rows._repr_html_()
+    assert shown.count("<tr>") == len(rows) + 1
+    one, *_ = rows
+    each = Rows([one, one | {"grain": "each", "name": "<b>"}])
+    assert repr(each).splitlines()[0].split() == ["name", "grain", "size", "write", "read", "kept"]
+    assert "<b>" not in each._repr_html_()
+    assert repr(Rows()) == "[]"
+
+
+def test_rows_of_one_codec_are_told_apart_by_their_grain() -> None:
+    """Documents are measured as a whole, and one by one."""
+    cases = [
+        {"key": grain, "labels": {"codec": "json:stdlib", "grain": grain}, "status": "ok", "stage": "weigh"}
+        for grain in ("whole", "each")
+    ]
+    figures = {grain: {"ops": {}, "total": {"t_ns": 2.0}, "peak_bytes": 1.5} for grain in ("whole", "each")}
+    del figures["each"]["peak_bytes"]
+    result = Result({"cases": cases, "derived": {"version": DERIVED_VERSION, "cases": figures}})
+    assert sorted(row["grain"] for row in result.table()) == ["each", "whole"]
+    frame = result.to_pandas()
+    assert sorted(frame["grain"]) == sorted(result.to_arrow()["grain"].to_pylist()) == ["each", "whole"]
+    assert str(frame["peak_bytes"].dtype) == str(frame["bytes"].dtype) == "Int64"
+    assert frame["peak_bytes"].sum() == 2
 
 
 def test_the_table_is_read_by_whatever_reads_arrow() -> None:

@@ -24,12 +24,14 @@ _KEPT, _NAMED, _ANOTHER, _ALONE = (
 )
 # A path, and the side of it that changed.
 _ENDED = re.compile(
-    r"([^(].*) (\((?:class|column order|key order|keys|levels|metadata|names|row names|rows|type)\))",
+    r"([^(].*) (\((?:class|column labels|column order|dtype|index|key order|keys|levels|metadata|names|row names|rows|type)\))",
     re.DOTALL,
 )
 # A type of Arrow, and what a dictionary is of.
 _IS_TYPE = re.compile(r"[a-z]+(?:_[a-z]+)*[0-9]*(?:_view)?(?:[\[(<].*)?$")
 _VALUES = re.compile(r"dictionary<values=([a-z_0-9]+),")
+# Sides of a data frame that are of no column.
+_OF_FRAME = ("index", "column labels")
 # Formats of text, of which the types are guessed when they are read, and the unit of a type of time.
 _OF_TEXT = ("csv", "tsv", "json", "ndjson")
 _UNIT = re.compile(r"\[(s|ms|us|ns)(?=[,\]])")
@@ -186,10 +188,17 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None, *, more: i
     "keeps every value, 'cat' with another dictionary index type, 'lst' as large_list"
     >>> _typed([{"path": "cat (levels)", "side": "levels", "in": "['b', 'a']", "out": "['a', 'b']"}], 7)
     "keeps every value, column 'cat' with its categories in another order"
+    >>> _typed([{"path": "(index)", "side": "index", "in": "'t'", "out": "none"}], 2)
+    "keeps every value, but not the index 't'"
     """
     if not columns:
         least = f"at least {len(changes)}" if more else str(len(changes))  # of a record that tells no types
         return f"{_KEPT}{least} path{'s' * (len(changes) > 1)} as another type"
+    if beside := [one for one in changes if one.get("side") in _OF_FRAME]:
+        others = [one for one in changes if one not in beside]
+        said = _typed(others, columns) if others else _KEPT[:-2]
+        joined = " and" if ", but not " in said else ", but not"
+        return f"{said}{joined} {' and '.join(map(_of_frame, beside))}"
     of: dict[str, list[Mapping[str, Any]]] = {}
     for change in changes:
         if column := column_of(change):
@@ -207,9 +216,23 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None, *, more: i
     return f"{_KEPT}{', '.join(told[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
 
 
+def _of_frame(change: Mapping[str, Any]) -> str:
+    """What a data frame has beside its columns, in words."""
+    was = str(change.get("in"))
+    if change.get("side") != "index":
+        return "the labels of the columns, which become text"
+    if was == "none":
+        return "that it had no index but the count of its rows"
+    if was == change.get("out"):
+        return f"the type of the index {was}"
+    return f"the index {was}"
+
+
 def _became(changes: Sequence[Mapping[str, Any]]) -> str:
     """What a column became, in a few words: of its type first, then of its categories."""
-    of_type = next((one for one in changes if one.get("side") in (None, "", "type")), None)
+    of_type = next((one for one in changes if one.get("side") in (None, "", "dtype", "type")), None)
+    if of_type is not None and of_type.get("side") == "dtype":
+        return f"as {of_type.get('out')}"
     levels = next((one for one in changes if str(one.get("side")) == "levels"), None)
     if of_type is None and levels is None:
         return _ANOTHER

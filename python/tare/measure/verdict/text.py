@@ -397,6 +397,11 @@ def nothing(
     if all(names[0] in ABSENT for _, names, _ in excluded) or (waited and not timed):
         if any(names[0] == "asked" for _, names, _ in excluded):
             return f"{lead}no codec asked for was measured.", []
+        broken = _broken(excluded)
+        if waited and broken:
+            more = sum(names[0] == "measured" for _, names, _ in excluded)
+            were = f"{more} others were" if more > 1 else "another was"
+            return f"No answer yet: {broken}; {were} not tried in the time given.", ["--time gives more"]
         if waited:
             if lines:
                 said = "No answer yet: the time was over before a single message was measured."
@@ -410,11 +415,21 @@ def nothing(
         if len(names) == 1 and names[0] not in (*ABSENT, *BROKEN, "idle"):
             alone[names[0]].append(names_of[codec])
     parts = _left_out(excluded, but=ABSENT + BROKEN)
-    broken = [f"{names_of[codec]} {reason}" for codec, names, reason in excluded if names[0] in BROKEN]
-    if broken:
-        parts.append(f"{len(broken)} failed: {broken[0].rstrip('.')}")
+    if broken := _broken(excluded):
+        parts.append(broken)
     relax = [_without(name, codecs, own, must) for name, codecs in alone.items()]
     return f"{lead}{'; '.join(parts)}.", relax
+
+
+def _broken(excluded: Collection[tuple[str, tuple[str, ...], str]]) -> str:
+    """How many codecs failed, and why the first did; empty where none did.
+
+    >>> _broken([("csv:pyarrow", ("error",), "failed: encode: no lists"), ("json:orjson", ("measured",), "")])
+    '1 failed: CSV failed: encode: no lists'
+    """
+    names_of = titles_of(codec for codec, _, _ in excluded)
+    broken = [f"{names_of[codec]} {reason}" for codec, names, reason in excluded if names[0] in BROKEN]
+    return f"{len(broken)} failed: {broken[0].rstrip('.')}" if broken else ""
 
 
 def alone(own: Mapping[str, Any], others: int) -> tuple[str, list[str]]:

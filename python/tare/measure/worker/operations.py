@@ -169,7 +169,8 @@ class Ops:
         with phase("verify"):
             if ready.order == "lexical" and self.data_kind == "document":
                 wanted = sorted_names(wanted)
-            found = compare(wanted, ready.last, kind=self.data_kind, limit=limit)
+            as_frame = ready.kind == "pandas" and self.data_kind == "table"
+            found = compare(wanted, ready.last, kind=self.data_kind, limit=limit, as_frame=as_frame)
             if ready.codec.format_id in JSON_FORMATS and self._may_be_non_finite():
                 read = ready.own_reading()
                 found = add_non_finite(found, ready.codec.format_id, read, kind=self.data_kind, limit=limit)
@@ -411,7 +412,12 @@ def _load(path: str, as_: str, kind: str) -> tuple[Any, bool]:
         raise Unsupported("this worker does not read RDS; give the data as arrow, json or values")
     from tare.dataset import load_saved
 
-    return load_saved(path, as_, kind), False
+    value = load_saved(path, as_, kind)
+    if kind == "table":
+        from tare.pandas_metadata import with_pandas_types
+
+        value = with_pandas_types(value)
+    return value, False
 
 
 def _kind_given(kind: str | None) -> str:

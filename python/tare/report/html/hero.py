@@ -11,7 +11,16 @@ from tare.measure.verdict import gains
 from tare.measure.verdict.negligible import no_matter
 from tare.report import answer, text, words
 from tare.report.charts import verdict_of
-from tare.report.commands import command, encoding_of, for_others, is_sent, whole_file
+from tare.report.commands import (
+    back_call,
+    call,
+    command,
+    encoding_of,
+    for_others,
+    is_sent,
+    other_kind,
+    whole_file,
+)
 from tare.report.digest import PROFILES, Digest, items, mapping, number
 from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
@@ -264,16 +273,21 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     if done.startswith("tare convert") and not is_sent(found):
         out += _code(done, f"Command that converts the file{'s' * bool(found.files)}")
     own = name if found.verdict.get("profile") != "message" and not found.files else ""
-    out += _code(
-        runnable(route, kind, runs_code=runs_code, path=own, encoding=encoding_of(found)),
-        "Python code that runs the route",
+    receiver, sender = connected(route, runs_code=runs_code)
+    is_value = bool(found.dataset.get("source_kind")) and not have.get("format")
+    code = runnable(
+        route, kind, runs_code=runs_code, path=own, encoding=encoding_of(found), is_value=is_value
     )
+    if is_value and not receiver:
+        back = other_kind(found)
+        lines = (call(found), back_call(found) + (f"  # {back}" if back else ""))
+        code = "import tare\n\n{}\n{}".format(*lines)  # in the words of the terminal
+    out += _code(code, "Python code that runs the route")
     if whole := whole_file(found, path):
         out += f"<p>As a file:</p>{_code(whole, 'Command that measures the file as a whole')}"
     other, why = for_others(found, path)
     if other:
         out += f"<p>{esc(_plain(answer.signed(why)), 300)}:</p>{_code(other, 'What other tools read')}"
-    receiver, sender = connected(route, runs_code=runs_code)
     if receiver:
         both = (
             f"<p>One program waits for the data:</p>{_code(receiver, 'Python code that receives')}"

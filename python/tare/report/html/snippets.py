@@ -17,7 +17,9 @@ _FORMAT = re.compile(r"[a-z0-9]+(?=[:,]|$)")
 _UNIX = 'socket.socket(socket.AF_UNIX) as {name}:\n    {name}.{verb}("tare.sock")'
 
 
-def runnable(route: str, kind: str, *, runs_code: bool, path: str = "", encoding: str = "") -> str:
+def runnable(
+    route: str, kind: str, *, runs_code: bool, path: str = "", encoding: str = "", is_value: bool = False
+) -> str:
     """Write and read a file with the route; encode and decode where its medium is none.
 
     Args:
@@ -26,6 +28,7 @@ def runnable(route: str, kind: str, *, runs_code: bool, path: str = "", encoding
         runs_code: Whether reading needs ``trust``.
         path: The user's own file; a sample stands for it by default.
         encoding: The encoding that it is read in, if it was named.
+        is_value: Whether a value of Python was measured, which ``value`` names.
 
     >>> print(runnable("json:orjson@tcp", "document", runs_code=False))
     from tare import Route
@@ -47,6 +50,8 @@ def runnable(route: str, kind: str, *, runs_code: bool, path: str = "", encoding
     if path:
         named = f", encoding={json.dumps(encoding)}" if encoding else ""
         return f"from tare import Route, read\n\ndata = read({json.dumps(path)}{named})\n{_route(route)}\n{steps}"
+    if is_value:
+        return f"from tare import Route\n\ndata = value  # yours\n{_route(route)}\n{steps}"
     return (
         f"{'import pyarrow' if table else ''}\nfrom tare import Route\n\n"
         f"data = {_SAMPLE['table' if table else 'document']}  # yours\n{_route(route)}\n{steps}"
