@@ -178,7 +178,7 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
         if column := column_of(change):
             of.setdefault(column, []).append(change)
     if not of:
-        return f"keeps all columns, but not {listed([quoted_path(one) for one in changes], width=80)}"
+        return f"keeps all columns, but not {listed([_beside(one) for one in changes], width=80)}"
     became = {column: _became(several) for column, several in of.items()}
     told = [f"{quoted(column[:30], '')} {how}" for column, how in became.items()]
     if len(told) == 1:
@@ -188,6 +188,18 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None) -> str:
         names = ", ".join(quoted(column[:30], "") for column in list(of)[:_NAMED])
         return f"{_KEPT}{names}{f' and {more:,} more' if more > 0 else ''} {_ANOTHER}"
     return f"{_KEPT}{', '.join(told[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _beside(change: Mapping[str, Any]) -> str:
+    """What lies beside the columns, in words.
+
+    >>> _beside({"path": "(column order)", "side": "column order"}), _beside({"path": "(metadata)", "side": "metadata"})
+    ('their order', 'the metadata')
+    """
+    path = quoted_path(change)
+    if path == "(column order)":
+        return "their order"
+    return f"the {path[1:-1]}" if path.startswith("(") and path.endswith(")") else path
 
 
 def _became(changes: Sequence[Mapping[str, Any]]) -> str:
