@@ -88,9 +88,23 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     if got > wanted:
         return "Put a value that holds a delimiter in double quotes, or remove that row."
     return (
-        "If its last values are missing, add the delimiters before them, or have pandas add them: "
-        f"read_csv({printable(source.name)!r}).to_csv(...); else remove that row."
+        "If its last values are missing, add the delimiters before them; else remove that row. pandas adds them, and "
+        f"leaves out rows of more fields: {_padding(source, delimiter)}."
     )
+
+
+def _padding(source: Source, delimiter: str) -> str:
+    """Returns the call of pandas that writes a file whose rows all have the fields of its header, values as they are."""
+    above = source.above.count(b"\n")
+    given = [
+        repr(printable(source.name)),
+        *([f"sep={delimiter!r}"] if delimiter != "," else []),
+        *([f"skiprows={above}"] if above else []),
+        "dtype=str",
+        "keep_default_na=False",
+        "on_bad_lines='skip'",
+    ]
+    return f"pd.read_csv({', '.join(given)}).to_csv('whole.csv', index=False)"
 
 
 def _comment(source: Source, data: bytes, style: Dialect, line: bytes, start: int) -> str:

@@ -112,6 +112,27 @@ def test_the_commands_that_are_said_do_it(tmp_path):
     assert ["a", "b", ""] == tare.read(path).column_names
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("id,name,n\n1,a\n02,b,3\n3,c,4,5\n", [("1", "a", ""), ("02", "b", "3")]),
+        (
+            "# of 2024\nid;name;n\n2;b;3\n3;c;4\n01;NA\n5;e;6\n",
+            [("2", "b", "3"), ("3", "c", "4"), ("01", "NA", ""), ("5", "e", "6")],
+        ),
+    ],
+)
+def test_pandas_adds_values_that_rows_lack_as_is_said(tmp_path, monkeypatch, text, rows):
+    """Though others have too many, and as the text that they are."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(text)
+    call = message_of(tmp_path / "a.csv").partition("more fields: ")[2].rstrip(".")
+    eval(call, {"pd": pd})
+    header, *found = (tmp_path / "whole.csv").read_text().split()
+    assert ("id,name,n", rows) == (header, [tuple(line.split(",")) for line in found])
+    assert len(rows) == tare.read(tmp_path / "whole.csv").num_rows
+
+
 @pytest.mark.parametrize("stream_bytes", [1, 1 << 30])
 @pytest.mark.parametrize(
     ("text", "note"),
