@@ -16,6 +16,7 @@ from tare.report.digest import PROFILES, Digest, items, mapping, number
 from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
 from tare.report.measured import estimated, kept_by
+from tare.report.reading_in_r import r_call
 
 __all__ = ["cards", "data_line", "heading", "hero", "of_one_message", "of_use", "uses"]
 
@@ -268,6 +269,8 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
         runnable(route, kind, runs_code=runs_code, path=own, encoding=encoding_of(found)),
         "Python code that runs the route",
     )
+    if in_r := r_call(found, path):
+        out += f"<p>In R:</p>{_code(in_r, 'R code that reads it')}"
     if whole := whole_file(found, path):
         out += f"<p>As a file:</p>{_code(whole, 'Command that measures the file as a whole')}"
     other, why = for_others(found, path)
