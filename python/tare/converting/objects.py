@@ -87,7 +87,7 @@ def _large_integers(table: Any) -> list[str]:
         return []
     large = []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        ends = pc.min_max(column).as_py() if column.type == pa.int64() else {"min": None}
+        ends: Any = pc.min_max(column).as_py() if column.type == pa.int64() else {"min": None}
         if ends["min"] is not None and (ends["min"] <= -_NO_INTEGER or ends["max"] >= _NO_INTEGER):
             large.append(f'"{printable(name, 30)}"')
     if not large:

@@ -22,6 +22,10 @@ __all__ = ["note_surprises"]
 _OFFSET = re.compile(r"[+-]\d\d:?(?:\d\d)?$")
 _UTC = re.compile(r"[+-]00:?(?:00)?$")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?")
+# A number with a comma, in quotes or where commas separate nothing.
+_COMMA_FIELD = re.compile(rb'(?:^|["\t|])[ ]*[+-]?[\d.]*\d,\d[\d,.]*[ ]*(?:["\t|\r\n]|\Z)', re.MULTILINE)
 _INTEGER = re.compile(r"[+-]?\d+")
 _TRAILING_ZERO = re.compile(rb"\.\d+0[\"\s,;|]")
 _DECIMAL = re.compile(r"[+-]?(\d+)\.(\d+)")
@@ -51,8 +55,9 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
         None, [csv_misfits.header_below(source, data, style), _header_again(source, data, style)]
     )
     zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
-    texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
     head = data[:HEAD_BYTES].removeprefix(BOM)
+    commas = style.delimiter == ";" or _COMMA_FIELD.search(head) is not None
+    texts = [one.name for one in schema if commas and one.type == pa.string()]
     has_zeros = _TRAILING_ZERO.search(head) is not None
     doubles = [one.name for one in schema if (has_zeros or b"+" in head) and one.type == pa.float64()]
     often = Counter(schema.names)
@@ -69,6 +74,9 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     cells = {name: [str(one) for one in plain.column(name).to_pylist() if one] for name in names}
     cells = {name: [one for one in found if one not in csvs.MISSING] for name, found in cells.items()}
     _note(source, "times with offsets are read as UTC", zoned, cells, _have_offsets)
+    if style.delimiter != ";":  # with those a comma is taken for the decimal one
+        _note(source, "numbers with thousands separators are read as text", texts, cells, _have_thousands)
+        texts = [name for name in texts if not _have_thousands(cells.get(name, []))]
     _note(source, "numbers with a decimal comma are read as text", texts, cells, _are_decimal)
     _note(source, "integers with a plus are read as doubles", doubles, cells, _have_plus)
     for mark, found in _marks_of(marked, cells).items():
@@ -141,6 +149,18 @@ def _are_decimal(cells: list[str]) -> bool:
     """
     plain = [cell.strip() for cell in cells]
     return any("," in cell for cell in plain) and all(_DECIMAL_COMMA.fullmatch(cell) for cell in plain)
+
+
+def _have_thousands(cells: list[str]) -> bool:
+    """Returns whether all texts are numbers, some of them with commas between thousands.
+
+    >>> _have_thousands(["1,234.50", "12.00", "7"]), _have_thousands(["12.5"]), _have_thousands(["1,5", "1,234"])
+    (True, False, False)
+    """
+    plain = [cell.strip() for cell in cells]
+    return any(map(_THOUSANDS.fullmatch, plain)) and all(
+        _THOUSANDS.fullmatch(cell) or _PLAIN.fullmatch(cell) for cell in plain
+    )
 
 
 def _have_plus(cells: list[str]) -> bool:

@@ -41,6 +41,8 @@ __all__ = ["FORMAT"]
 _CHARACTERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 # What pyarrow says of a row that is longer than a block.
 _LONG_ROW = "straddling object straddles two block boundaries"
+# What DuckDB says of one that is longer than two million bytes.
+_LONG_LINE = "Maximum line size"
 _DELIMITER = Option("comma", tuple(_CHARACTERS), "What stands between fields; `tab` makes it TSV.")
 
 
@@ -400,19 +402,29 @@ def _encode_duckdb(obj: pa.Table, *, delimiter: str) -> bytes:
 
 
 def _decode_duckdb(data: Buffer, *, delimiter: str) -> pa.Table:
-    return duck.query(
-        _not_empty(data), f"FROM read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
-    )
+    return _query_duckdb(data, "FROM {csv}", delimiter)
 
 
 def _subset_duckdb(data: Buffer, columns: list[str], *, delimiter: str) -> pa.Table:
-    source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
-    return duck.query(_not_empty(data), f"SELECT {duck.quote(columns)} FROM {source}")  # noqa: S608 - quoted
+    return _query_duckdb(data, f"SELECT {duck.quote(columns)} FROM {{csv}}", delimiter)  # noqa: S608 - quoted
 
 
 def _part_duckdb(data: Buffer, start: int, count: int, *, delimiter: str) -> pa.Table:
-    source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
-    return duck.query(_not_empty(data), f"FROM {source} LIMIT {count} OFFSET {start}")
+    return _query_duckdb(data, f"FROM {{csv}} LIMIT {count} OFFSET {start}", delimiter)
+
+
+def _query_duckdb(data: Buffer, sql: str, delimiter: str) -> pa.Table:
+    """What a query gives, in which ``{csv}`` stands for the text; again where a row is longer than DuckDB takes one to be."""
+    import duckdb
+
+    given = f"header = true, delim = '{_CHARACTERS[delimiter]}'"
+    try:
+        return duck.query(_not_empty(data), sql.replace("{csv}", f"read_csv({{path}}, {given})"))
+    except duckdb.Error as error:
+        if _LONG_LINE not in str(error):
+            raise
+    given += f", max_line_size = {len(data)}"
+    return duck.query(data, sql.replace("{csv}", f"read_csv({{path}}, {given})"))
 
 
 def _sniff(head: bytes) -> bool:

@@ -72,7 +72,7 @@ def estimate(
     yield f"{count} case{'s' * (count != 1)}; {_limit_of(settings.time_s)}"
 
 
-def _limit_of(time_s: float) -> str:
+def _limit_of(time_s: float | None) -> str:
     """What is known of a default run's time beforehand.
 
     >>> _limit_of(10.0), _limit_of(0.0)

@@ -45,11 +45,18 @@ def test_line_breaks_in_values_are_read_where_a_block_ends_in_one(codec, end):
         assert column == read["note"].to_pylist()
 
 
-@pytest.mark.parametrize("codec", BY_PYARROW)
+@pytest.mark.parametrize("codec", [*BY_PYARROW, "csv:duckdb", "csv:polars", "csv:pandas"])
 def test_a_value_longer_than_a_block_is_read(codec):
     """Of three million characters, behind line breaks in others."""
     table = Codec.parse(codec).decode(export_of(ROWS, long=3_000_000))
     assert (ROWS, 3) == table.shape
+
+
+def test_a_part_of_rows_is_read_beside_a_long_value():
+    """By DuckDB too, which takes no row for longer than two million bytes unless it is told."""
+    data, by = export_of(100, long=3_000_000), Codec.parse("csv:duckdb")
+    assert list(range(100)) == by.library.subset(data, ["id"], **by.options)["id"].to_pylist()
+    assert [97, 98] == by.library.rows(data, 97, 2, **by.options)["id"].to_pylist()
 
 
 def test_a_row_that_does_not_fit_is_still_refused():

@@ -12,6 +12,7 @@ OFFSETS = "times with offsets are read as UTC: ts"
 VERSIONS = "texts such as 1.10 are read as numbers (1.1): version"
 MARK = "'{}' is read as text; if it stands for a missing value, leave the field empty: {}"
 AGAIN = "its header stands again in line 3, as where files were joined: there it is read as a row"
+THOUSANDS = "numbers with thousands separators are read as text: amount"
 COMMA = "numbers with a decimal comma are read as text: betrag"
 
 
@@ -22,6 +23,11 @@ COMMA = "numbers with a decimal comma are read as text: betrag"
         ("a.tsv", "id\tts\n1\t2024-03-30T01:00:00+01:00\n2\t2024-04-30T01:00:00+02:00\n", OFFSETS),
         ("a.csv", "id,ts\n1,2024-03-30T01:00:00Z\n2,2024-04-30T01:00:00+00:00\n", ""),
         ("a.csv", "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n", COMMA),
+        ("a.csv", 'id,betrag\n1,"7.779,20"\n2,"12,5"\n', COMMA),
+        ("a.tsv", "id\tbetrag\n1\t7,5\n2\t12,5\n", COMMA),
+        ("a.csv", 'id,amount\n1,"1,234.50"\n2,12.00\n', THOUSANDS),
+        ("a.tsv", "id\tamount\n1\t1,234\n2\t2,000,000\n", THOUSANDS),
+        ("a.csv", 'id,place\n1,"1,234"\n2,"Reno, NV"\n', ""),
         ("a.csv", "id,version\n1,1.9\n2,1.10\n", VERSIONS),
         ("a.csv", 'id,version,b\n1,"1.9",2.25\n2,"1.10",1.5\n', VERSIONS),
         ("a.csv", "id,shift\n1,+12345\n2,-5\n", "integers with a plus are read as doubles: shift"),
