@@ -62,6 +62,12 @@ def test_latin1_is_told_too(tmp_path):
     assert "numbers with a decimal comma are read as text: gr\xf6\xdfe" in done.notes
 
 
+def test_inspect_tells_what_convert_does(tmp_path):
+    """Who looks at a file first need not convert it to be told."""
+    (tmp_path / "a.csv").write_text('id,amount\n1,"1,234.50"\n2,12.00\n')
+    assert [THOUSANDS] == list(tare_io.inspect(tmp_path / "a.csv").notes)
+
+
 def test_batches_tell_it_once(tmp_path, monkeypatch):
     """A conversion in batches notes what one at once does."""
     monkeypatch.setattr(tare_io, "STREAM_BYTES", 1)
