@@ -26,6 +26,15 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?")
 # A number with a comma, in quotes or where commas separate nothing.
 _COMMA_FIELD = re.compile(rb'(?:^|["\t|])[ ]*[+-]?[\d.]*\d,\d[\d,.]*[ ]*(?:["\t|\r\n]|\Z)', re.MULTILINE)
+# Day and month before the year, the year before them with slashes or dots, and how Arrow's reader takes dates.
+_OTHER_DATE = re.compile(
+    r"(?:(\d{1,2})([./-])(\d{1,2})\2\d{4}|(\d{1,2})/(\d{1,2})/\d\d|\d{4}([./])(\d{1,2})\6(\d{1,2}))"
+    r"(?:,?[ T]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?"
+)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?")
+_DATE_FIELD = re.compile(
+    rb"(?<!\d)(?:\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{1,2}/\d{1,2}/\d\d|\d{4}[./]\d{1,2}[./]\d)"
+)
 _INTEGER = re.compile(r"[+-]?\d+")
 _TRAILING_ZERO = re.compile(rb"\.\d+0[\"\s,;|]")
 _DECIMAL = re.compile(r"[+-]?(\d+)\.(\d+)")
@@ -58,11 +67,12 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     head = data[:HEAD_BYTES].removeprefix(BOM)
     commas = style.delimiter == ";" or _COMMA_FIELD.search(head) is not None
     texts = [one.name for one in schema if commas and one.type == pa.string()]
+    dated = [one.name for one in schema if one.type == pa.string()] if _DATE_FIELD.search(head) else []
     has_zeros = _TRAILING_ZERO.search(head) is not None
     doubles = [one.name for one in schema if (has_zeros or b"+" in head) and one.type == pa.float64()]
     often = Counter(schema.names)
     marked = [one.name for one in schema if one.type == pa.string()] if _MARK_FIELD.search(head) else []
-    names = [name for name in dict.fromkeys([*zoned, *texts, *doubles, *marked]) if often[name] == 1]
+    names = [name for name in dict.fromkeys([*zoned, *texts, *dated, *doubles, *marked]) if often[name] == 1]
     if not names:
         return
     try:
@@ -78,6 +88,7 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
         _note(source, "numbers with thousands separators are read as text", texts, cells, _have_thousands)
         texts = [name for name in texts if not _have_thousands(cells.get(name, []))]
     _note(source, "numbers with a decimal comma are read as text", texts, cells, _are_decimal)
+    _note(source, "dates in another form than 2024-01-31 are read as text", dated, cells, _are_dates)
     _note(source, "integers with a plus are read as doubles", doubles, cells, _have_plus)
     for mark, found in _marks_of(marked, cells).items():
         what = f"{mark!r} is read as text; if it stands for a missing value, leave the field empty"
@@ -161,6 +172,27 @@ def _have_thousands(cells: list[str]) -> bool:
     return any(map(_THOUSANDS.fullmatch, plain)) and all(
         _THOUSANDS.fullmatch(cell) or _PLAIN.fullmatch(cell) for cell in plain
     )
+
+
+def _are_dates(cells: list[str]) -> bool:
+    """Returns whether all texts are dates, some of them in a form that Arrow's reader does not take.
+
+    >>> _are_dates(["31.01.2024", "01.02.2024 10:30"]), _are_dates(["2024-01-31", "1/31/24"]), _are_dates(["10.20.2024.1"])
+    (True, True, False)
+    >>> _are_dates(["2024-01-31", "soon"]), _are_dates(["99/99/2024"]), _are_dates(["1.2.10"])
+    (False, False, False)
+    """
+    plain = [cell.strip() for cell in cells]
+    others = [cell for cell in plain if _DATE.fullmatch(cell) is None]
+    return bool(others) and all(map(_is_other_date, others))
+
+
+def _is_other_date(cell: str) -> bool:
+    found = _OTHER_DATE.fullmatch(cell)
+    if found is None:
+        return False
+    first, second = (int(part) for part in found.group(1, 3, 4, 5, 7, 8) if part)
+    return 0 < min(first, second) <= 12 and max(first, second) <= 31
 
 
 def _have_plus(cells: list[str]) -> bool:

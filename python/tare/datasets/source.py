@@ -219,10 +219,12 @@ def _advice_on_codec(source: Source) -> str:
     """What to do where a codec that was asked for does not read a CSV: codecs expect plain ones with commas."""
     delimiter = dialect(source.head, source.delimiter).delimiter
     option = {"\t": "tab", ";": "semicolon", "|": "pipe"}.get(delimiter)
-    other = f" Its fields seem to stand between {delimiter!r}: codecs have delimiter={option} for that." if option else ""
-    return (
-        f"Without a codec, Tare's own reader takes other delimiters and encodings, or says what is wrong.{other}"
+    other = (
+        f" Its fields seem to stand between {delimiter!r}: codecs have delimiter={option} for that."
+        if option
+        else ""
     )
+    return f"Without a codec, Tare's own reader takes other delimiters and encodings, or says what is wrong.{other}"
 
 
 class _Owner(io.BufferedIOBase):

@@ -393,7 +393,9 @@ def test_a_codec_that_expects_commas_says_what_does_not(tmp_path: Path, codec: s
     """The file is not damaged: its delimiter is another, for which codecs have an option."""
     path = tmp_path / "a.csv"
     path.write_text("id;name;n\n1;a;1,5\n2;b;2,25\n")
-    with pytest.raises(DecodeError, match="Tare's own reader takes other delim.*';': codecs have delimiter=semicolon"):
+    with pytest.raises(
+        DecodeError, match=r"Tare's own reader takes other delim.*';': codecs have delimiter=semicolon"
+    ):
         tare.read(path, codec=codec)
     assert 3 == len(tare.read(path).column_names)
     assert (2, 3) == tare.read(path, codec="csv:pyarrow,delimiter=semicolon").shape

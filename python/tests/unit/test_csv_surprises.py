@@ -13,6 +13,7 @@ VERSIONS = "texts such as 1.10 are read as numbers (1.1): version"
 MARK = "'{}' is read as text; if it stands for a missing value, leave the field empty: {}"
 AGAIN = "its header stands again in line 3, as where files were joined: there it is read as a row"
 THOUSANDS = "numbers with thousands separators are read as text: amount"
+DATES = "dates in another form than 2024-01-31 are read as text: {}"
 COMMA = "numbers with a decimal comma are read as text: betrag"
 
 
@@ -22,7 +23,13 @@ COMMA = "numbers with a decimal comma are read as text: betrag"
     [
         ("a.tsv", "id\tts\n1\t2024-03-30T01:00:00+01:00\n2\t2024-04-30T01:00:00+02:00\n", OFFSETS),
         ("a.csv", "id,ts\n1,2024-03-30T01:00:00Z\n2,2024-04-30T01:00:00+00:00\n", ""),
-        ("a.csv", "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n", COMMA),
+        (
+            "a.csv",
+            "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n",
+            [COMMA, DATES.format("datum")],
+        ),
+        ("a.csv", "id,d,e\n1,1/31/24,1.2.10\n2,2024-02-01,1.3.1\n", DATES.format("d")),
+        ("a.csv", "id,d\n1,2024-01-31\n2,soon 1/2/2024\n", ""),
         ("a.csv", 'id,betrag\n1,"7.779,20"\n2,"12,5"\n', COMMA),
         ("a.tsv", "id\tbetrag\n1\t7,5\n2\t12,5\n", COMMA),
         ("a.csv", 'id,amount\n1,"1,234.50"\n2,12.00\n', THOUSANDS),
@@ -43,7 +50,7 @@ COMMA = "numbers with a decimal comma are read as text: betrag"
         ("a.csv", "x,y\n1,a\nx,y\n2,b\n", AGAIN),
         ("a.csv", "x,y\r\n1,a\r\n\ufeffx,y\r\n2,b\r\n", AGAIN),
         ("a.csv", "x,y\n1,a\nx,yes\n2,b\n", ""),
-        ("a.csv", "datum;betrag\n01.02.2023;7,5\n02.02.2023;12,5\n", ""),
+        ("a.csv", "datum;betrag\n01.02.2023;7,5\n02.02.2023;12,5\n", DATES.format("datum")),
     ],
 )
 def test_what_a_type_does_not_say_is_told(tmp_path, monkeypatch, name, text, note, stream_bytes):
@@ -51,7 +58,8 @@ def test_what_a_type_does_not_say_is_told(tmp_path, monkeypatch, name, text, not
     monkeypatch.setattr(csvload, "STREAM_BYTES", stream_bytes)
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
-    assert list(open_dataset(path).notes) == [note] * bool(note)
+    notes = [note] if isinstance(note, str) else note
+    assert list(open_dataset(path).notes) == [one for one in notes if one]
 
 
 def test_latin1_is_told_too(tmp_path):
