@@ -73,7 +73,7 @@ def test_whole_data_sets_are_used_again(cut_plan: tuple[Result, Path, Path], tmp
     assert all(len(some) == 2 for some in after.values())
     told = done.record["resumed"]
     assert told["used"] == 4
-    assert told["lines"][0] == "4 cases are used again, as they were measured to the end"
+    assert told["lines"][0] == "4 cases are used again"
     assert any("synthpop:300: is measured again" in line for line in told["lines"])
     assert told["before_s"] >= 0
     assert not Path(f"{out}l").exists()
