@@ -433,7 +433,7 @@ def _whole(
     repeated = repeated_notes(data.value.schema) if data.kind == "table" else []
     notes = [
         *dict.fromkeys([*data.notes, *repeated, *filter(None, [hint.removesuffix(". ")])]),
-        *objects.notes_of(codec),
+        *objects.notes_of(codec, data.value),
         *written.told,
     ]
     further: list[str] = []

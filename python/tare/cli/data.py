@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from tare.dataset import FileSet
 
-__all__ = ["fetched", "find_data", "words_of"]
+__all__ = ["fetched", "find_data", "way_of", "words_of"]
 
 
 def find_data(words: Sequence[str]) -> str | FileSet | None:
@@ -33,7 +34,8 @@ def find_data(words: Sequence[str]) -> str | FileSet | None:
         return find_file_set(words)
     if not words:
         return None
-    far = words[0].startswith("s3://") and not (words[0].endswith("/") or "*" in words[0])
+    path = words[0].removeprefix("s3://")
+    far = path != words[0] and "/" in path and not (path.endswith("/") or "*" in path)
     found: str | FileSet = words[0] if far else gather_files(words[0])
     return found
 
@@ -43,6 +45,28 @@ def words_of(given: str | FileSet | None) -> str:
     if isinstance(given, str) or given is None:
         return given if given not in (None, "-") else ""
     return shlex.join(given.words)
+
+
+def way_of(words: str, record: Mapping[str, Any]) -> str:
+    """Returns a note that the way from a bucket does not count; empty where the data are near, or a link does.
+
+    Args:
+        words: What names the data, as of `words_of`.
+        record: The run's record.
+
+    >>> way_of("a.csv", {}), way_of("s3://lake/a.csv", {"settings": {"link": "50MB/s"}})
+    ('', '')
+    """
+    from tare.measure.verdict.default_use import default_profile
+
+    if not words.startswith("s3://") or (record.get("settings") or {}).get("link"):
+        return ""
+    if default_profile(record) not in ("keep", "cache"):
+        return ""  # the others count a link of their own, or none at all
+    return (
+        "reads are judged at the speed of a local file; --link RATE, such as --link 50MB/s, counts the way "
+        "from the bucket"
+    )
 
 
 @contextlib.contextmanager

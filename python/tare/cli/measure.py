@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tare.cli.data import fetched, find_data, words_of
+from tare.cli.data import fetched, find_data, way_of, words_of
 from tare.cli.grouping import GroupedCommand
 from tare.cli.lines import columns_asked
 from tare.cli.outcome import any_failed, unanswered, unmeasured
@@ -93,7 +93,7 @@ _GROUPS = {
     metavar="M",
     help="memory, file, store, fifo, unix, tcp, link, remote, or conn of R (default: memory; file for tables where another language's codecs are asked for).",
 )
-@click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
+@click.option("--link", metavar="RATE,RTT", help="The link that reads go over, e.g. 50MB/s or 1Gbit,0.3ms.")
 @click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")
 @click.option(
     "--time",
@@ -173,7 +173,7 @@ _GROUPS = {
     is_flag=True,
     help="Then test what each library reads of the others' output; takes seconds, or minutes for megabytes, and is not counted in --time. With --codec, only pairs that include a named codec.",
 )
-@click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the cases and how long they may take; measure nothing.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")
 @click.option(
     "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Also write the report as one HTML file."
@@ -352,7 +352,11 @@ def show(result: Result, options: dict[str, Any], *, path: str = "") -> None:
         for line in (result.record.get("left_out") or ()) if options["as_json"] or options["as_csv"] else ():
             tell_beside("note", f"left out: {clean(line, 1000)}")
         kind = str(result.record["dataset"].get("kind") or "")
-        for more in (not_installed(result.record, options), unsaid(options, kind)):
+        for more in (
+            way_of(path, result.record),
+            not_installed(result.record, options),
+            unsaid(options, kind),
+        ):
             if more:
                 tell_beside("note", more)
         if waited := asked(result.record):

@@ -122,7 +122,7 @@ def _load(record: str | None, source: tuple[str, str] | None) -> Result:
 def _recommend_again(result: Result, profile: str | None, link: str | None) -> None:
     """Put the verdict for another link in the place of the record's own; the record's file is not touched."""
     derived = result.derived
-    name = profile or ("message" if link else str(derived.get("headline_profile")))
+    name = profile or str(derived.get("headline_profile"))
     found = result.recommend(name, link=link)
     derived["profiles"] = {**(derived.get("profiles") or {}), name: dict(found.detail or {})}
     derived |= {"headline_profile": name, "headline": derived["profiles"][name]}

@@ -14,8 +14,9 @@ _NOTES = (
     "2 languages    independent readers exist in 2 languages",
     "",
     "Default: message for documents and lines below 64 KiB, keep for all else.",
-    "--link, --must and --allow-loss change what counts. The round trip of a link",
-    "is the same for every format, and left out. What each use is for:",
+    "--link, --must and --allow-loss change what counts: over a link the bytes of",
+    "each read travel at its rate, in every use but random. Its round trip is the",
+    "same for every format, and left out. What each use is for:",
     "tare measure --help",
 )
 

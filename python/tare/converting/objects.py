@@ -42,6 +42,8 @@ __all__ = [
 ]
 
 FORMATS = robjects.FORMATS
+# Above all integers of R; its negative stands for a missing one.
+_NO_INTEGER = 1 << 31
 _TREES = frozenset(FORMATS) - {"fst"}
 _LOOKED_AT = 10_000  # strings whose bytes tell an encoding
 
@@ -60,12 +62,38 @@ def stays(source_format: str, target: Codec) -> bool:
     return source_format in _TREES and target.format_id in _TREES and writes(target)
 
 
-def notes_of(codec: Codec) -> list[str]:
-    """What to know of the compressor around a file of R: which R reads it."""
-    if codec.format_id not in ("rds", "rdata") or codec.compressor in (None, "gzip", "bz2", "xz"):
+def notes_of(codec: Codec, value: Any = None) -> list[str]:
+    """What to know of a file of R: which R reads the compressor around it, and what its integers ask for.
+
+    Args:
+        codec: What it was written by.
+        value: The table or document that it holds.
+    """
+    if codec.format_id not in ("rds", "rdata"):
         return []
+    large = _large_integers(value)
+    if codec.compressor in (None, "gzip", "bz2", "xz"):
+        return large
     older = "R before 4.5 reads no zstd" if codec.compressor == "zstd" else f"R reads no {codec.compressor}"
-    return [f"{older}; gzip, bz2 and xz are read by every R"]
+    return [f"{older}; gzip, bz2 and xz are read by every R", *large]
+
+
+def _large_integers(table: Any) -> list[str]:
+    """The note on columns that become integer64, as R's own integers have 32 bits; none without any."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(table, pa.Table):
+        return []
+    large = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        ends: Any = pc.min_max(column).as_py() if column.type == pa.int64() else {"min": None}
+        if ends["min"] is not None and (ends["min"] <= -_NO_INTEGER or ends["max"] >= _NO_INTEGER):
+            large.append(f'"{printable(name, 30)}"')
+    if not large:
+        return []
+    some = f"column{'s' * (len(large) > 1)} {', '.join(large[:3])}{', ...' * (len(large) > 3)}"
+    return [f"R shows {some} (integer64) rightly only with the package bit64"]
 
 
 def keeps_schema(table: Any, codec: Codec) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import shlex
 from collections.abc import Collection
@@ -10,7 +12,7 @@ from itertools import islice, takewhile
 from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source, printable
 from tare.errors import Malformed
-from tare.formats.csv_rows import DELIMITERS, blank_start, first_row, unquoted_rows
+from tare.formats.csv_rows import BOM, DELIMITERS, blank_start, first_row, unquoted_rows
 
 __all__ = ["advice", "header_below", "reason_of_last"]
 
@@ -88,9 +90,23 @@ def advice(source: Source, data: bytes, style: Dialect, start: int, *, wanted: i
     if got > wanted:
         return "Put a value that holds a delimiter in double quotes, or remove that row."
     return (
-        "If its last values are missing, add the delimiters before them, or have pandas add them: "
-        f"read_csv({printable(source.name)!r}).to_csv(...); else remove that row."
+        "If its last values are missing, add the delimiters before them; else remove that row. pandas adds them, and "
+        f"leaves out rows of more fields: {_padding(source, delimiter)}."
     )
+
+
+def _padding(source: Source, delimiter: str) -> str:
+    """Returns the call of pandas that writes a file whose rows all have the fields of its header, values as they are."""
+    above = source.above.count(b"\n")
+    given = [
+        repr(printable(source.name)),
+        *([f"sep={delimiter!r}"] if delimiter != "," else []),
+        *([f"skiprows={above}"] if above else []),
+        "dtype=str",
+        "keep_default_na=False",
+        "on_bad_lines='skip'",
+    ]
+    return f"pd.read_csv({', '.join(given)}).to_csv('whole.csv', index=False)"
 
 
 def _comment(source: Source, data: bytes, style: Dialect, line: bytes, start: int) -> str:
@@ -173,16 +189,18 @@ def _without_mark(source: Source) -> str:
 
 
 def header_below(source: Source, data: bytes, style: Dialect) -> str:
-    r"""Returns the note on a text of one column whose rows below the first have another delimiter; empty for none.
+    r"""Returns the note on a text of one column whose rows below the first have another delimiter, or on a title above the header.
+
+    Empty where there is neither.
 
     Args:
         source: The file.
         data: Its text.
         style: How fields stand in it.
     """
-    if not style.one:
-        return ""
     head = data[:_AROUND_BYTES]
+    if not style.one:
+        return _below_title(source, head, style)
     if reason := _unknown_delimiter(source, head, whole=len(head) == len(data)):
         return reason
     for delimiter in DELIMITERS:
@@ -206,6 +224,31 @@ def header_below(source: Source, data: bytes, style: Dialect) -> str:
                 f"it was read as one column, and its rows have {counts[first] + 1} fields between {delimiter!r} from "
                 f"{printable(rows[first].decode('utf-8', 'replace'), 40)!r} on: if that is the header, remove the lines above it"
             )
+    return ""
+
+
+def _below_title(source: Source, head: bytes, style: Dialect) -> str:
+    """Returns the note on a header most of whose names are empty, as of a title in Excel, where a row below names all columns."""
+    text = head.removeprefix(BOM).decode("utf-8", "replace")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=style.delimiter)
+    names: list[str] | None = None
+    number = source.above.count(b"\n") + 1
+    try:
+        for row in islice(rows, _ROWS):
+            if names is None:
+                names = row or None
+                if row and 2 * sum(not name.strip() for name in row) <= len(row):
+                    return ""
+            elif all(name.strip() and not _NUMBER.fullmatch(name.encode()) for name in row) and row:
+                shown = printable(style.delimiter.join(row), 40)
+                name = shlex.quote(printable(source.name))
+                return (
+                    f"most names of its header are empty: if line {number:,} is the header ({shown}), remove the lines "
+                    f"above it: tail -n +{number} {name} | tare convert - OUT --from csv"
+                )
+            number = source.above.count(b"\n") + rows.line_num + 1
+    except csv.Error:
+        return ""
     return ""
 
 

@@ -22,6 +22,19 @@ __all__ = ["note_surprises"]
 _OFFSET = re.compile(r"[+-]\d\d:?(?:\d\d)?$")
 _UTC = re.compile(r"[+-]00:?(?:00)?$")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?")
+# A number with a comma, in quotes or where commas separate nothing.
+_COMMA_FIELD = re.compile(rb'(?:^|["\t|])[ ]*[+-]?[\d.]*\d,\d[\d,.]*[ ]*(?:["\t|\r\n]|\Z)', re.MULTILINE)
+# Day and month before the year, the year before them with slashes or dots, and how Arrow's reader takes dates.
+_OTHER_DATE = re.compile(
+    r"(?:(\d{1,2})([./-])(\d{1,2})\2\d{4}|(\d{1,2})/(\d{1,2})/\d\d|\d{4}([./])(\d{1,2})\6(\d{1,2}))"
+    r"(?:,?[ T]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?"
+)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?")
+_DATE_FIELD = re.compile(
+    rb"(?<!\d)(?:\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{1,2}/\d{1,2}/\d\d|\d{4}[./]\d{1,2}[./]\d)"
+)
 _INTEGER = re.compile(r"[+-]?\d+")
 _TRAILING_ZERO = re.compile(rb"\.\d+0[\"\s,;|]")
 _DECIMAL = re.compile(r"[+-]?(\d+)\.(\d+)")
@@ -51,13 +64,15 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
         None, [csv_misfits.header_below(source, data, style), _header_again(source, data, style)]
     )
     zoned = [one.name for one in schema if pa.types.is_timestamp(one.type) and one.type.tz]
-    texts = [one.name for one in schema if style.delimiter == ";" and one.type == pa.string()]
     head = data[:HEAD_BYTES].removeprefix(BOM)
+    commas = style.delimiter == ";" or _COMMA_FIELD.search(head) is not None
+    texts = [one.name for one in schema if commas and one.type == pa.string()]
+    dated = [one.name for one in schema if one.type == pa.string()] if _DATE_FIELD.search(head) else []
     has_zeros = _TRAILING_ZERO.search(head) is not None
     doubles = [one.name for one in schema if (has_zeros or b"+" in head) and one.type == pa.float64()]
     often = Counter(schema.names)
     marked = [one.name for one in schema if one.type == pa.string()] if _MARK_FIELD.search(head) else []
-    names = [name for name in dict.fromkeys([*zoned, *texts, *doubles, *marked]) if often[name] == 1]
+    names = [name for name in dict.fromkeys([*zoned, *texts, *dated, *doubles, *marked]) if often[name] == 1]
     if not names:
         return
     try:
@@ -69,7 +84,11 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     cells = {name: [str(one) for one in plain.column(name).to_pylist() if one] for name in names}
     cells = {name: [one for one in found if one not in csvs.MISSING] for name, found in cells.items()}
     _note(source, "times with offsets are read as UTC", zoned, cells, _have_offsets)
+    if style.delimiter != ";":  # with those a comma is taken for the decimal one
+        _note(source, "numbers with thousands separators are read as text", texts, cells, _have_thousands)
+        texts = [name for name in texts if not _have_thousands(cells.get(name, []))]
     _note(source, "numbers with a decimal comma are read as text", texts, cells, _are_decimal)
+    _note(source, "dates in another form than 2024-01-31 are read as text", dated, cells, _are_dates)
     _note(source, "integers with a plus are read as doubles", doubles, cells, _have_plus)
     for mark, found in _marks_of(marked, cells).items():
         what = f"{mark!r} is read as text; if it stands for a missing value, leave the field empty"
@@ -141,6 +160,39 @@ def _are_decimal(cells: list[str]) -> bool:
     """
     plain = [cell.strip() for cell in cells]
     return any("," in cell for cell in plain) and all(_DECIMAL_COMMA.fullmatch(cell) for cell in plain)
+
+
+def _have_thousands(cells: list[str]) -> bool:
+    """Returns whether all texts are numbers, some of them with commas between thousands.
+
+    >>> _have_thousands(["1,234.50", "12.00", "7"]), _have_thousands(["12.5"]), _have_thousands(["1,5", "1,234"])
+    (True, False, False)
+    """
+    plain = [cell.strip() for cell in cells]
+    return any(map(_THOUSANDS.fullmatch, plain)) and all(
+        _THOUSANDS.fullmatch(cell) or _PLAIN.fullmatch(cell) for cell in plain
+    )
+
+
+def _are_dates(cells: list[str]) -> bool:
+    """Returns whether all texts are dates, some of them in a form that Arrow's reader does not take.
+
+    >>> _are_dates(["31.01.2024", "01.02.2024 10:30"]), _are_dates(["2024-01-31", "1/31/24"]), _are_dates(["10.20.2024.1"])
+    (True, True, False)
+    >>> _are_dates(["2024-01-31", "soon"]), _are_dates(["99/99/2024"]), _are_dates(["1.2.10"])
+    (False, False, False)
+    """
+    plain = [cell.strip() for cell in cells]
+    others = [cell for cell in plain if _DATE.fullmatch(cell) is None]
+    return bool(others) and all(map(_is_other_date, others))
+
+
+def _is_other_date(cell: str) -> bool:
+    found = _OTHER_DATE.fullmatch(cell)
+    if found is None:
+        return False
+    first, second = (int(part) for part in found.group(1, 3, 4, 5, 7, 8) if part)
+    return 0 < min(first, second) <= 12 and max(first, second) <= 31
 
 
 def _have_plus(cells: list[str]) -> bool:

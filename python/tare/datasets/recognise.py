@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 
 from tare import formats
 from tare.datasets.csv_comments import skipped_part
+from tare.formats.csv_rows import unquoted_rows
 
 __all__ = [
     "Known",
@@ -117,6 +119,8 @@ _YAML_LINE = re.compile(rb"\s*(?:#.*|- .*|[A-Za-z_][\w .-]*:(?: .*)?)?")
 _SURE = ("rds", "fst")  # no magic alone tells all of their files, but their own look at the head is sure
 _MAGIC_IS_OPTIONAL = ("cbor", "pickle")  # untagged CBOR; pickle protocols 0 and 1
 _DELIMITERS = (b",", b"\t", b";", b"|")
+# So many rows tell a CSV; the last one of a head that is longer may be cut.
+_ROWS, _MAY_BE_CUT = 50, 4096
 
 
 def looks_like(head: bytes) -> str | None:
@@ -285,17 +289,32 @@ def _text_without_marks(head: bytes) -> str | None:
     """
     if not is_text(head):
         return None
-    lines = [line for line in _without_bom(head).splitlines()[:50] if line.strip()]
-    if len(lines) > 2 and len(head) > 4096:
+    lines = [line for line in _without_bom(head).splitlines()[:_ROWS] if line.strip()]
+    if len(lines) > 2 and len(head) > _MAY_BE_CUT:
         lines = lines[:-1]  # the last one may be cut
-    for delimiter in _DELIMITERS:
-        counts = {re.sub(rb'"[^"]*"', b"", line).count(delimiter) for line in lines}
-        if len(lines) > 1 and len(counts) == 1 and 0 not in counts:
-            return "csv"
+    if any(_has_columns(head, lines, delimiter) for delimiter in _DELIMITERS):
+        return "csv"
     if lines and all(_YAML_LINE.fullmatch(line) for line in lines):
         return "yaml"
     skipped = skipped_part(head)
     return _text_without_marks(head[len(skipped) :]) if skipped else None
+
+
+def _has_columns(head: bytes, lines: list[bytes], delimiter: bytes) -> bool:
+    """Whether the first lines have the same number of a delimiter; else the first rows, with line ends in quotes."""
+
+    def are_rows(found: list[bytes]) -> bool:
+        counts = {line.count(delimiter) for line in found}
+        return len(found) > 1 and len(counts) == 1 and 0 not in counts
+
+    if are_rows([re.sub(rb'"[^"]*"', b"", line) for line in lines]):
+        return True
+    if b'"' not in head:
+        return False
+    rows = [
+        row for row in islice(unquoted_rows(_without_bom(head), delimiter.decode()), _ROWS) if row.strip()
+    ]
+    return are_rows(rows[:-1] if len(rows) > 2 and len(head) > _MAY_BE_CUT else rows)
 
 
 def has_rows(head: bytes) -> bool:

@@ -203,7 +203,9 @@ class _Naming:
         name = printable(self.source.name)
         if isinstance(error, DecodeError | Limit | Unsupported) and not str(error).startswith(name):
             text = f"{name}: {error}".rstrip(".")
-            if isinstance(error, Truncated):
+            if len(self.source.head) and str(error).startswith("csv:") and isinstance(error, DecodeError):
+                text += f". {_advice_on_codec(self.source)}"
+            elif isinstance(error, Truncated):
                 text += ". The file ends too early: fetch or write it again."
             elif isinstance(error, DecodeError):
                 text += ". The file is damaged or is something else: fetch it again, or name its format."
@@ -211,6 +213,18 @@ class _Naming:
             raise kind(
                 text, format=error.format or self.stage, offset=error.offset, path=self.source.path
             ) from error
+
+
+def _advice_on_codec(source: Source) -> str:
+    """What to do where a codec that was asked for does not read a CSV: codecs expect plain ones with commas."""
+    delimiter = dialect(source.head, source.delimiter).delimiter
+    option = {"\t": "tab", ";": "semicolon", "|": "pipe"}.get(delimiter)
+    other = (
+        f" Its fields seem to stand between {delimiter!r}: codecs have delimiter={option} for that."
+        if option
+        else ""
+    )
+    return f"Without a codec, Tare's own reader takes other delimiters and encodings, or says what is wrong.{other}"
 
 
 class _Owner(io.BufferedIOBase):

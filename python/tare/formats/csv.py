@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT"]
 
 _CHARACTERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
+# What pyarrow says of a row that is longer than a block.
+_LONG_ROW = "straddling object straddles two block boundaries"
+# What DuckDB says of one that is longer than two million bytes.
+_LONG_LINE = "Maximum line size"
 _DELIMITER = Option("comma", tuple(_CHARACTERS), "What stands between fields; `tab` makes it TSV.")
 
 
@@ -224,7 +228,13 @@ def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) 
         more["skip_blank_lines"] = False
         if engine == "python":
             more["index_col"] = False  # else it takes a blank first row for a line with the index's name
-    frame: pd.DataFrame = read(file, sep=_CHARACTERS[delimiter], engine=engine, **memory, **more)
+    try:
+        frame: pd.DataFrame = read(file, sep=_CHARACTERS[delimiter], engine=engine, **memory, **more)
+    except pd.errors.ParserError as error:
+        if engine != "pyarrow" or not _is_cut(error):
+            raise
+        # Pandas does not let that engine expect line breaks in quotes, nor rows longer than a block.
+        return _read_pandas_csv(data, delimiter=delimiter, engine="c", **more)
     return frame
 
 
@@ -260,8 +270,7 @@ def _encode_pyarrow(obj: pa.Table, *, delimiter: str, newlines: bool) -> bytes:
 def _decode_pyarrow(data: Buffer, *, delimiter: str, newlines: bool) -> pa.Table:
     from pyarrow import csv
 
-    source, parse, read = _source_pyarrow(data, delimiter, newlines)
-    table = csv.read_csv(source, parse_options=parse, read_options=read)
+    table = _read_by_pyarrow(data, delimiter, newlines, csv.read_csv)
     _ = table.column_names  # raises if they are not UTF-8, which Arrow does not look at
     return table
 
@@ -270,32 +279,57 @@ def _subset_pyarrow(data: Buffer, columns: list[str], *, delimiter: str, newline
     from pyarrow import csv
 
     convert = csv.ConvertOptions(include_columns=columns)
-    source, parse, read = _source_pyarrow(data, delimiter, newlines)
-    return csv.read_csv(source, parse_options=parse, read_options=read, convert_options=convert)
+    return _read_by_pyarrow(data, delimiter, newlines, partial(csv.read_csv, convert_options=convert))
 
 
 def _part_pyarrow(data: Buffer, start: int, count: int, *, delimiter: str, newlines: bool) -> pa.Table:
     from pyarrow import csv
 
-    source, parse, read = _source_pyarrow(data, delimiter, newlines)
-    read.skip_rows_after_names = start
-    with csv.open_csv(source, read_options=read, parse_options=parse) as reader:
-        return run_of_rows(batches(reader), 0, count)
+    def part(source: Any, *, parse_options: Any, read_options: Any) -> pa.Table:
+        read_options.skip_rows_after_names = start
+        with csv.open_csv(source, read_options=read_options, parse_options=parse_options) as reader:
+            return run_of_rows(batches(reader), 0, count)
+
+    return _read_by_pyarrow(data, delimiter, newlines, part)
 
 
-def _source_pyarrow(
-    data: Buffer, delimiter: str, newlines: bool
-) -> tuple[Any, pa_csv.ParseOptions, pa_csv.ReadOptions]:
-    """The text as pyarrow reads it, and how."""
+def _read_by_pyarrow(data: Buffer, delimiter: str, newlines: bool, read: Callable[..., pa.Table]) -> pa.Table:
+    """What ``read`` makes of the text; again with what it takes where a block was cut within quotes, or a row.
+
+    Without line breaks in quotes pyarrow cuts blocks at any line end, a third faster. It raises where that
+    was one within quotes, so that the usual text is not looked through for them.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
     start = csv_rows.one_column_start(_not_empty(data), _CHARACTERS[delimiter])
-    source = pa.BufferReader(memoryview(data)[start or 0 :])
-    read = csv.ReadOptions()
-    if newlines:
-        read.block_size = csv_rows.uncut(data, start or 0, read.block_size or 1 << 20)
-    return source, _parse_options(delimiter, newlines, one=start is not None), read
+    view = memoryview(data)[start or 0 :]
+    size = csv.ReadOptions().block_size or 1 << 20
+
+    def attempt(newlines: bool, size: int) -> pa.Table:
+        block = csv_rows.uncut(data, start or 0, size) if newlines else size
+        return read(
+            pa.BufferReader(view),
+            parse_options=_parse_options(delimiter, newlines, one=start is not None),
+            read_options=csv.ReadOptions(block_size=block),
+        )
+
+    try:
+        return attempt(newlines, size)
+    except pa.ArrowInvalid as error:
+        if not _is_cut(error) or (newlines and _LONG_ROW not in str(error)) or len(view) <= size:
+            raise
+    try:
+        return attempt(True, size)
+    except pa.ArrowInvalid as error:
+        if _LONG_ROW not in str(error):
+            raise
+    return attempt(True, len(view) + 1)
+
+
+def _is_cut(error: Exception) -> bool:
+    """Whether pyarrow says that blocks do not end where rows do, or that a row does not fit."""
+    return any(words in str(error) for words in ("CSV parse", _LONG_ROW))
 
 
 def _parse_options(delimiter: str, newlines: bool, *, one: bool) -> pa_csv.ParseOptions:
@@ -320,8 +354,9 @@ def _arrow_by_pyarrow(table: pa.Table, *, delimiter: str, newlines: bool) -> Ite
 def _read_pyarrow(file: BinaryIO, *, delimiter: str, newlines: bool) -> Iterator[pa.Table]:
     from pyarrow import csv
 
-    rest, one = csv_rows.opened(file, _CHARACTERS[delimiter], whole_ends=newlines)
-    with csv.open_csv(rest, parse_options=_parse_options(delimiter, newlines, one=one)) as reader:
+    # What is read once cannot be read again with line breaks in quotes, and to expect them costs no time here.
+    rest, one = csv_rows.opened(file, _CHARACTERS[delimiter], whole_ends=True)
+    with csv.open_csv(rest, parse_options=_parse_options(delimiter, True, one=one)) as reader:
         yield from batches(reader)
 
 
@@ -383,19 +418,29 @@ def _encode_duckdb(obj: pa.Table, *, delimiter: str) -> bytes:
 
 
 def _decode_duckdb(data: Buffer, *, delimiter: str) -> pa.Table:
-    return duck.query(
-        _not_empty(data), f"FROM read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
-    )
+    return _query_duckdb(data, "FROM {csv}", delimiter)
 
 
 def _subset_duckdb(data: Buffer, columns: list[str], *, delimiter: str) -> pa.Table:
-    source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
-    return duck.query(_not_empty(data), f"SELECT {duck.quote(columns)} FROM {source}")  # noqa: S608 - quoted
+    return _query_duckdb(data, f"SELECT {duck.quote(columns)} FROM {{csv}}", delimiter)  # noqa: S608 - quoted
 
 
 def _part_duckdb(data: Buffer, start: int, count: int, *, delimiter: str) -> pa.Table:
-    source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
-    return duck.query(_not_empty(data), f"FROM {source} LIMIT {count} OFFSET {start}")
+    return _query_duckdb(data, f"FROM {{csv}} LIMIT {count} OFFSET {start}", delimiter)
+
+
+def _query_duckdb(data: Buffer, sql: str, delimiter: str) -> pa.Table:
+    """What a query gives, in which ``{csv}`` stands for the text; again where a row is longer than DuckDB takes one to be."""
+    import duckdb
+
+    given = f"header = true, delim = '{_CHARACTERS[delimiter]}'"
+    try:
+        return duck.query(_not_empty(data), sql.replace("{csv}", f"read_csv({{path}}, {given})"))
+    except duckdb.Error as error:
+        if _LONG_LINE not in str(error):
+            raise
+    given += f", max_line_size = {len(data)}"
+    return duck.query(data, sql.replace("{csv}", f"read_csv({{path}}, {given})"))
 
 
 def _sniff(head: bytes) -> bool:
@@ -434,7 +479,11 @@ FORMAT = Format(
             of_arrow=_arrow_by_pyarrow,
             options={
                 "delimiter": _DELIMITER,
-                "newlines": Option(False, (False, True), "Expect line ends inside quoted fields; slower."),
+                "newlines": Option(
+                    False,
+                    (False, True),
+                    "Expect line ends inside quoted fields; else they are met by reading again.",
+                ),
             },
             write=_write_pyarrow,
             stream=Stream(_write_pyarrow, _read_pyarrow, join),

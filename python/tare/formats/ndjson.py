@@ -134,7 +134,22 @@ def _encode_polars(obj: pl.DataFrame, *, infer_rows: int) -> bytes:
 def _decode_polars(data: Buffer, *, infer_rows: int) -> pl.DataFrame:
     import polars as pl
 
-    return pl.read_ndjson(bytes(data), infer_schema_length=infer_rows or None)
+    whole = bytes(data)
+    frame = pl.read_ndjson(whole, infer_schema_length=infer_rows or None)
+    # Polars gives more than some dozens of columns in any order: those of the first line lead, as they stand there.
+    first = _first_object(whole) if frame.width > 1 else {}
+    had = set(frame.columns)
+    names = [name for name in first if name in had] + [name for name in frame.columns if name not in first]
+    return frame if names == frame.columns else frame.select(names)
+
+
+def _first_object(data: bytes) -> dict[str, Any]:
+    """The object of the first line that is none of blanks; empty where Python does not read it."""
+    try:
+        first = stdlib_json.loads(next((line for line in BytesIO(data) if not line.isspace()), b"{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return first if isinstance(first, dict) else {}
 
 
 FORMAT = Format(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tare.datasets import csvs
+from tare.datasets import csv_surprises, csvs
 from tare.datasets.csv_dialect import Dialect
 from tare.datasets.source import Source
 from tare.errors import Limit
@@ -33,6 +33,7 @@ def look(source: Source, max_bytes: int) -> Findings:
             raise source.error(Limit, f"its first line is longer than {len(data):,} bytes", offset=0)
         data = data[:whole]
     table = csvs.parse(source, data, style)
+    csv_surprises.note_surprises(source, data, table.schema, style)
     findings = Findings(kind="table", notes=source.notes[notes:])
     scale = 1.0 if share == 1.0 else _plain_bytes(source, max_bytes) / len(data)
     findings.rows = round(table.num_rows * scale)

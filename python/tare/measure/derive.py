@@ -23,7 +23,7 @@ from tare.measure.records.record import DERIVED_VERSION
 from tare.measure.verdict.choice import Evidence, choose, gather
 from tare.measure.verdict.constraints import kept
 from tare.measure.verdict.cost_model import PROFILES, Profile, envelope, pareto
-from tare.measure.verdict.default_use import default_profile
+from tare.measure.verdict.default_use import default_profile, link_of
 from tare.measure.verdict.recommend import recommend
 from tare.measure.worker.peak_memory import copies
 
@@ -62,7 +62,7 @@ def derive(record: Mapping[str, Any]) -> dict[str, Any]:
             evidence=evidence,
             allow_loss=tuple(settings.get("allow_loss") or ()),
             must=tuple(settings.get("must") or ()),
-            link=settings.get("link") if name == "message" else None,
+            link=link_of(record, name),
             gb_seconds=settings.get("gb_seconds"),
         )
         for name in PROFILES

@@ -68,8 +68,19 @@ def estimate(
     cases = [(codec, medium, not_on(codec, medium)) for codec in codecs for medium in media]
     for codec, medium, reason in cases:
         yield f"  {codec}@{medium}" + (f"  (n/a: {reason})" if reason else "")
-    limit = f"{settings.time_s:.0f} s" if settings.time_s else "no limit: until every figure is narrow"
-    yield f"{sum(reason is None for *_, reason in cases)} cases; time: {limit}"
+    count = sum(reason is None for *_, reason in cases)
+    yield f"{count} case{'s' * (count != 1)}; {_limit_of(settings.time_s)}"
+
+
+def _limit_of(time_s: float | None) -> str:
+    """What is known of a default run's time beforehand.
+
+    >>> _limit_of(10.0), _limit_of(0.0)
+    ('at most 10 s (the limit, --time), less if every figure is narrow before', 'no limit: until every figure is narrow')
+    """
+    if not time_s:
+        return "no limit: until every figure is narrow"
+    return f"at most {time_s:g} s (the limit, --time), less if every figure is narrow before"
 
 
 def linked(settings: Settings) -> Settings:

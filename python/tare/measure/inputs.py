@@ -39,29 +39,44 @@ def gather_files(data: Any) -> Any:
     if os.path.lexists(text):
         return data
     if (url := _URL.fullmatch(text)) is not None:
-        raise UsageError(f"{_shown(text)} is a URL, which is not measured. {_fetching(text, *url.groups())}")
+        raise UsageError(f"{_shown(text)} {_fetching(text, *url.groups())}")
     return find_file_set([text]) if glob.has_magic(text) else data
 
 
 def _fetching(text: str, scheme: str, path: str) -> str:
-    if scheme.lower() == "s3" and (path.endswith("/") or glob.has_magic(path)):
-        bucket = text[: re.search(r"[*?\[]|$", text).start()].rpartition("/")[0]  # type: ignore[union-attr]
+    """What a URL is that is not measured, and what to do instead."""
+    if scheme.lower() == "s3" and (path.endswith("/") or glob.has_magic(path) or "/" not in path):
+        bucket = text[: re.search(r"[*?\[]|$", text).start()]  # type: ignore[union-attr]
+        bucket = bucket.rpartition("/")[0] if "/" in path else bucket
         name = os.path.basename(bucket) or "data"
+        what = (
+            "is a pattern of"
+            if glob.has_magic(path)
+            else "is a folder in"
+            if "/" in path.strip("/")
+            else "is"
+        )
         return (
-            "The command reads one object: name it, or copy them all and measure the folder: "
-            f"aws s3 cp --recursive {shlex.quote(_shown(bucket))} {shlex.quote(_shown(name))}; then: tare measure {shlex.quote(_shown(name))}"
+            f"{what} a bucket, of which one object can be measured. Name the object, or copy them all and measure the "
+            f"folder: aws s3 cp --recursive {shlex.quote(_shown(bucket))} {shlex.quote(_shown(name))}; "
+            f"then: tare measure {shlex.quote(_shown(name))}"
         )
     if scheme.lower() == "s3":
-        return f"The command reads one object: tare measure {shlex.quote(_shown(text))}"
+        return (
+            "is an object of a bucket, which the command alone reads: "
+            f"tare measure {shlex.quote(_shown(text))}; in Python download it first"
+        )
     name = os.path.basename(path.partition("?")[0].partition("#")[0].rstrip("/")) or "FILE"
     if scheme.lower() == "file":
-        return f"Name the file: tare measure {shlex.quote(_shown('/' + path.lstrip('/')))}"
+        return f"is a URL, which is not measured. Name the file: tare measure {shlex.quote(_shown('/' + path.lstrip('/')))}"
     how = (
         ""
         if scheme.lower() in _STORES
         else f" with: curl -L {shlex.quote(_shown(text))} -o {shlex.quote(_shown(name))}"
     )
-    return f"Download it{how}; then: tare measure {shlex.quote(_shown(name))}"
+    return (
+        f"is a URL, which is not measured. Download it{how}; then: tare measure {shlex.quote(_shown(name))}"
+    )
 
 
 def _shown(text: str) -> str:

@@ -128,9 +128,11 @@ def measure_local(
 
 def _named(session: Session) -> list[str]:
     """Returns the codecs that the answer names, the recommended one first."""
+    from tare.measure.verdict.default_use import default_profile, link_of
     from tare.measure.verdict.recommend import recommend
 
-    verdict = recommend(session.record, profile=session.settings.profile)
+    use = default_profile(session.record)
+    verdict = recommend(session.record, profile=use, link=link_of(session.record, use))
     return [one["codec"] for name in ("chosen", "smallest", "fastest") if (one := verdict[name])]
 
 

@@ -235,6 +235,8 @@ def check_settings(settings: Settings) -> None:
             raise UsageError("the medium 'remote' needs the other host: --remote ssh://host")
     if settings.link:
         Link.parse(settings.link)
+        if settings.profile is not None and "link" not in (settings.media or ()):
+            PROFILES[settings.profile].with_link(settings.link)  # refused where it would count for nothing
     if settings.remote:
         Remote.parse(settings.remote)
     if settings.base:

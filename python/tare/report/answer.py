@@ -28,6 +28,7 @@ from tare.report.commands import (
 from tare.report.digest import Digest, items, mapping, number
 from tare.report.layout import Line, isolated, micro, middle, pad, wrap
 from tare.report.measured import estimated, kept_by, mark_of, ranked
+from tare.report.reading_in_r import r_call
 
 __all__ = ["about", "answers", "cells", "lines_of", "parts_of", "routes_of", "signed"]
 
@@ -129,10 +130,10 @@ def _rounded(total: float) -> float:
 
 
 def _over(found: Digest) -> str:
-    """The link that messages are meant to go over: its rate and round trip."""
+    """The link that messages are meant to go over, or that was asked for: its rate and round trip."""
     weights = mapping(found.verdict.get("weights"))
     rate, trip = number(weights.get("v")), number(weights.get("rtt"))
-    if found.profile != "message" or not rate:
+    if not rate or not (found.profile == "message" or found.verdict.get("linked")):
         return ""
     return f" over {text.rate(rate)}{f' and {trip * 1e3:.3g} ms' if trip else ''}"
 
@@ -484,6 +485,8 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
         lines.append(_labelled("Python", python))
         lines += [] if shell else [_labelled("Read it", back_call(found))]
         lines += wrap(other_kind(found), width, " " * 12, "dim") if not shell else []
+    if in_r := r_call(found, path):
+        lines.append(_labelled("R", in_r))
     if whole := whole_file(found, path):
         lines.append(_labelled("File", whole))
     other, why = for_others(found, path)

@@ -11,6 +11,7 @@ from tare.report.commands import call, command, for_others, is_sent
 from tare.report.digest import Digest, Grid, Row, Times, digest
 from tare.report.measured import estimated, kept_by
 from tare.report.precision import seldom
+from tare.report.reading_in_r import r_call
 from tare.report.rendering import rendering
 
 __all__ = ["render"]
@@ -95,6 +96,8 @@ def _answer(found: Digest) -> list[str]:
     done = ("" if is_sent(found) else command(found)) or call(found)
     other, why = for_others(found)
     parts.append(f"Do it: {_done(done)}")
+    if in_r := r_call(found):
+        parts.append(f"R: {_code(in_r, 500)}")
     if other:
         parts.append(f"Or: {_done(other)}, {_md(answer.signed(why), 300)}")
     said = words.headline(found)

@@ -85,7 +85,9 @@ def test_a_field_is_printed_alone(record):
     """One value for a script; another profile or link changes the route."""
     assert "arrow:pyarrow@file\n" == tare(record, "--field", "recommendation.route").stdout
     slow = tare(record, "--link", "10Mbit,20ms", "--field", "recommendation.route").stdout
-    assert "parquet:pyarrow,compression=zstd,level=9@tcp\n" == slow
+    assert "parquet:pyarrow,compression=zstd,level=9@file\n" == slow
+    sent = tare(record, "--for", "message", "--link", "10Mbit,20ms", "--field", "recommendation.route").stdout
+    assert "parquet:pyarrow,compression=zstd,level=9@tcp\n" == sent
     assert "336776\n" == tare(record, "--field", "dataset.rows").stdout
 
 

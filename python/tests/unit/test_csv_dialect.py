@@ -17,7 +17,7 @@ from tare import io as tare_io
 from tare.datasets import csvs, csvstream
 from tare.datasets.csv_dialect import dialect
 from tare.datasets.source import find
-from tare.errors import Malformed, Truncated
+from tare.errors import DecodeError, Malformed, Truncated
 from tare.measure.verdict import figures, gains
 from tare.measure.verdict.negligible import no_matter
 from tare.scale.csv_ranges import read_csv_range
@@ -386,3 +386,16 @@ def test_a_line_that_names_the_delimiter_alone_is_told_as_that(tmp_path: Path, e
         path.write_bytes(f"sep=;{end}".encode(encoding))
         with pytest.raises(Truncated, match="it holds the line 'sep=;' alone, no names and no rows"):
             tare.open_dataset(path)
+
+
+@pytest.mark.parametrize("codec", ["csv:pyarrow", "csv:polars", "csv:stdlib"])
+def test_a_codec_that_expects_commas_says_what_does_not(tmp_path: Path, codec: str) -> None:
+    """The file is not damaged: its delimiter is another, for which codecs have an option."""
+    path = tmp_path / "a.csv"
+    path.write_text("id;name;n\n1;a;1,5\n2;b;2,25\n")
+    with pytest.raises(
+        DecodeError, match=r"Tare's own reader takes other delim.*';': codecs have delimiter=semicolon"
+    ):
+        tare.read(path, codec=codec)
+    assert 3 == len(tare.read(path).column_names)
+    assert (2, 3) == tare.read(path, codec="csv:pyarrow,delimiter=semicolon").shape

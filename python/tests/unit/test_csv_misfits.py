@@ -113,6 +113,49 @@ def test_the_commands_that_are_said_do_it(tmp_path):
 
 
 @pytest.mark.parametrize("stream_bytes", [1, 1 << 30])
+def test_a_title_above_the_header_is_noted_and_the_command_that_is_said_works(
+    tmp_path, monkeypatch, stream_bytes
+):
+    """As Excel writes it, with a delimiter for each empty cell."""
+    monkeypatch.setattr(csvload, "STREAM_BYTES", stream_bytes)
+    path = tmp_path / "a.csv"
+    path.write_text('"Sales, of\n2024",,\n,,\nid,name,amount\n1,a,3\n2,b,4\n')
+    note = next(one for one in open_dataset(path).notes if "header" in one)
+    assert note.startswith(
+        "most names of its header are empty: if line 4 is the header (id,name,amount), remove"
+    )
+    command = note.partition("above it: ")[2].replace("| tare", f"| {shlex.quote(sys.executable)} -m tare")
+    subprocess.run(["sh", "-c", command.replace("OUT", "b.parquet")], cwd=tmp_path, check=True)
+    assert {"id": [1, 2], "name": ["a", "b"], "amount": [3, 4]} == tare.read(
+        tmp_path / "b.parquet"
+    ).to_pydict()
+    for text in ("id,,\n1,2,3\n4,5,6\n", "id,name,\n1,a,b\nx,y,z\n", "id,,\n"):
+        path.write_text(text)
+        assert not [one for one in open_dataset(path).notes if "header" in one and "rows" not in one]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("id,name,n\n1,a\n02,b,3\n3,c,4,5\n", [("1", "a", ""), ("02", "b", "3")]),
+        (
+            "# of 2024\nid;name;n\n2;b;3\n3;c;4\n01;NA\n5;e;6\n",
+            [("2", "b", "3"), ("3", "c", "4"), ("01", "NA", ""), ("5", "e", "6")],
+        ),
+    ],
+)
+def test_pandas_adds_values_that_rows_lack_as_is_said(tmp_path, monkeypatch, text, rows):
+    """Though others have too many, and as the text that they are."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(text)
+    call = message_of(tmp_path / "a.csv").partition("more fields: ")[2].rstrip(".")
+    eval(call, {"pd": pd})
+    header, *found = (tmp_path / "whole.csv").read_text().split()
+    assert ("id,name,n", rows) == (header, [tuple(line.split(",")) for line in found])
+    assert len(rows) == tare.read(tmp_path / "whole.csv").num_rows
+
+
+@pytest.mark.parametrize("stream_bytes", [1, 1 << 30])
 @pytest.mark.parametrize(
     ("text", "note"),
     [

@@ -307,7 +307,7 @@ def test_parts_of_runs_have_every_row(tmp_path: Path, to: str) -> None:
 def test_another_number_of_rows_is_told_before_the_shift() -> None:
     before = pa.table({"v": [1, None, 3, 4, 5]})
     found = changes.table_changes(before, pa.table({"v": [1, 3, 4, 5]}))
-    assert [changes.subject(one) for one in found] == ["the number of rows", "v"]
+    assert [changes.subject(one) for one in found] == ["the number of rows", "'v'"]
     assert (found[0]["from"], found[0]["to"]) == ("5", "4")
 
 

@@ -12,6 +12,8 @@ OFFSETS = "times with offsets are read as UTC: 'ts'"
 VERSIONS = "texts such as 1.10 are read as numbers (1.1): 'version'"
 MARK = "'{}' is read as text; if it stands for a missing value, leave the field empty: '{}'"
 AGAIN = "its header stands again in line 3, as where files were joined: there it is read as a row"
+THOUSANDS = "numbers with thousands separators are read as text: 'amount'"
+DATES = "dates in another form than 2024-01-31 are read as text: '{}'"
 COMMA = "numbers with a decimal comma are read as text: 'betrag'"
 
 
@@ -21,7 +23,18 @@ COMMA = "numbers with a decimal comma are read as text: 'betrag'"
     [
         ("a.tsv", "id\tts\n1\t2024-03-30T01:00:00+01:00\n2\t2024-04-30T01:00:00+02:00\n", OFFSETS),
         ("a.csv", "id,ts\n1,2024-03-30T01:00:00Z\n2,2024-04-30T01:00:00+00:00\n", ""),
-        ("a.csv", "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n", COMMA),
+        (
+            "a.csv",
+            "datum;betrag;ort\n01.02.2023;7.779,20;Bonn\n02.02.2023;12,5;Ulm, Land\n",
+            [COMMA, DATES.format("datum")],
+        ),
+        ("a.csv", "id,d,e\n1,1/31/24,1.2.10\n2,2024-02-01,1.3.1\n", DATES.format("d")),
+        ("a.csv", "id,d\n1,2024-01-31\n2,soon 1/2/2024\n", ""),
+        ("a.csv", 'id,betrag\n1,"7.779,20"\n2,"12,5"\n', COMMA),
+        ("a.tsv", "id\tbetrag\n1\t7,5\n2\t12,5\n", COMMA),
+        ("a.csv", 'id,amount\n1,"1,234.50"\n2,12.00\n', THOUSANDS),
+        ("a.tsv", "id\tamount\n1\t1,234\n2\t2,000,000\n", THOUSANDS),
+        ("a.csv", 'id,place\n1,"1,234"\n2,"Reno, NV"\n', ""),
         ("a.csv", "id,version\n1,1.9\n2,1.10\n", VERSIONS),
         ("a.csv", 'id,version,b\n1,"1.9",2.25\n2,"1.10",1.5\n', VERSIONS),
         ("a.csv", "id,shift\n1,+12345\n2,-5\n", "integers with a plus are read as doubles: 'shift'"),
@@ -37,7 +50,7 @@ COMMA = "numbers with a decimal comma are read as text: 'betrag'"
         ("a.csv", "x,y\n1,a\nx,y\n2,b\n", AGAIN),
         ("a.csv", "x,y\r\n1,a\r\n\ufeffx,y\r\n2,b\r\n", AGAIN),
         ("a.csv", "x,y\n1,a\nx,yes\n2,b\n", ""),
-        ("a.csv", "datum;betrag\n01.02.2023;7,5\n02.02.2023;12,5\n", ""),
+        ("a.csv", "datum;betrag\n01.02.2023;7,5\n02.02.2023;12,5\n", DATES.format("datum")),
     ],
 )
 def test_what_a_type_does_not_say_is_told(tmp_path, monkeypatch, name, text, note, stream_bytes):
@@ -45,7 +58,8 @@ def test_what_a_type_does_not_say_is_told(tmp_path, monkeypatch, name, text, not
     monkeypatch.setattr(csvload, "STREAM_BYTES", stream_bytes)
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
-    assert list(open_dataset(path).notes) == [note] * bool(note)
+    notes = [note] if isinstance(note, str) else note
+    assert list(open_dataset(path).notes) == [one for one in notes if one]
 
 
 def test_latin1_is_told_too(tmp_path):
@@ -54,6 +68,12 @@ def test_latin1_is_told_too(tmp_path):
     path.write_bytes("gr\xf6\xdfe;ort\n1.007,5;K\xf6ln\n".encode("latin1"))
     done = tare_io.convert(path, tmp_path / "a.parquet", encoding="latin1")
     assert "numbers with a decimal comma are read as text: 'gr\xf6\xdfe'" in done.notes
+
+
+def test_inspect_tells_what_convert_does(tmp_path):
+    """Who looks at a file first need not convert it to be told."""
+    (tmp_path / "a.csv").write_text('id,amount\n1,"1,234.50"\n2,12.00\n')
+    assert [THOUSANDS] == list(tare_io.inspect(tmp_path / "a.csv").notes)
 
 
 def test_batches_tell_it_once(tmp_path, monkeypatch):

@@ -207,8 +207,11 @@ def test_the_files_of_a_folder_or_a_pattern(data, paths, words, logs):
         ("https://example.org/data/x.csv?v=1", UsageError, "https://example.org/data/x.csv?v=1 is a URL, which is not measured. Download it with: curl -L 'https://example.org/data/x.csv?v=1' -o x.csv; then: tare measure x.csv"),
         ("http://example.org/", UsageError, "http://example.org/ is a URL, which is not measured. Download it with: curl -L http://example.org/ -o example.org; then: tare measure example.org"),
         ("gs://bucket/a/x.parquet", UsageError, "gs://bucket/a/x.parquet is a URL, which is not measured. Download it; then: tare measure x.parquet"),
-        ("s3://bucket/x.csv", UsageError, "s3://bucket/x.csv is a URL, which is not measured. The command reads one object: tare measure s3://bucket/x.csv"),
-        ("s3://bucket/logs/*.csv", UsageError, "s3://bucket/logs/*.csv is a URL, which is not measured. The command reads one object: name it, or copy them all and measure the folder: aws s3 cp --recursive s3://bucket/logs logs; then: tare measure logs"),
+        ("s3://bucket/x.csv", UsageError, "s3://bucket/x.csv is an object of a bucket, which the command alone reads: tare measure s3://bucket/x.csv; in Python download it first"),
+        ("s3://lake/events/", UsageError, "s3://lake/events/ is a folder in a bucket, of which one object can be measured. Name the object, or copy them all and measure the folder: aws s3 cp --recursive s3://lake/events events; then: tare measure events"),
+        ("s3://lake/", UsageError, "s3://lake/ is a bucket, of which one object can be measured. Name the object, or copy them all and measure the folder: aws s3 cp --recursive s3://lake lake; then: tare measure lake"),
+        ("s3://lake", UsageError, "s3://lake is a bucket, of which one object can be measured. Name the object, or copy them all and measure the folder: aws s3 cp --recursive s3://lake lake; then: tare measure lake"),
+        ("s3://bucket/logs/*.csv", UsageError, "s3://bucket/logs/*.csv is a pattern of a bucket, of which one object can be measured. Name the object, or copy them all and measure the folder: aws s3 cp --recursive s3://bucket/logs logs; then: tare measure logs"),
         ("file:///tmp/x.csv", UsageError, "file:///tmp/x.csv is a URL, which is not measured. Name the file: tare measure /tmp/x.csv"),
     ],
 )  # fmt: skip

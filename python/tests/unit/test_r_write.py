@@ -8,12 +8,15 @@ import io
 import os
 import subprocess
 import zoneinfo
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.capabilities import need, need_module, need_r
 
+import tare
 from tare import r
 from tare.errors import EncodeError, Limit, LossError, Unsupported, UsageError
 
@@ -375,3 +378,16 @@ def test_rows_of_a_filtered_frame_keep_their_numbers():
         r.write(frame.set_axis([2**40, 1, 2, 3]), None).data, as_="robject"
     ).names
     assert [0, 1, 2, 3] == r.read(r.write(frame, None).data, as_="pandas").index.tolist()
+
+
+def test_columns_that_r_shows_with_bit64_alone_are_told(tmp_path: Path) -> None:
+    """Those of integers beyond 32 bits, of which one value stands for a missing one; others are R's own."""
+    big = pa.table({"id": [1, 2**40], "least": [-(2**31), 1], "small": [2**31 - 1, None]})
+    pq.write_table(big, tmp_path / "a.parquet")
+    for name in ("a.rds", "a.RData"):
+        notes = tare.convert(tmp_path / "a.parquet", tmp_path / name).notes
+        assert 'R shows columns "id", "least" (integer64) rightly only with the package bit64' in notes
+    pq.write_table(big.drop(["id", "least"]), tmp_path / "b.parquet")
+    assert not [
+        one for one in tare.convert(tmp_path / "b.parquet", tmp_path / "b.rds").notes if "bit64" in one
+    ]

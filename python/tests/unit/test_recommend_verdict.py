@@ -416,7 +416,7 @@ def test_columns_with_brackets_in_their_names_are_columns():
     case["verify"]["changes"] = [{"path": "(order)", "verdict": "type", "side": ""}]
     assert "keeps every value, column '(order)' as another type" == wording.came_back(case)
     case["verify"]["changes"] = [{"path": "(column order)", "verdict": "type", "side": "column order"}]
-    assert "keeps all columns, but not (column order)" == wording.came_back(case)
+    assert "keeps all columns, but not their order" == wording.came_back(case)
     lost = [
         {"path": "a", "verdict": "lossy", "side": ""},
         {"path": "a (metadata)", "verdict": "lossy", "side": "metadata"},

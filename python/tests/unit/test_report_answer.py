@@ -339,6 +339,21 @@ def test_what_tare_alone_reads_has_a_second_command_for_other_tools():
     assert '  Or:       tare.write(value, "data.json", codec="json:orjson")' in shown
 
 
+def test_what_must_be_readable_in_r_is_read_by_a_call_of_r(records):
+    """On the terminal, in Markdown and in the page, where it was asked for; of a file that is kept by its own name."""
+    record = copy.deepcopy(records["table"])
+    record["settings"] = {"must": ["untrusted,readable:R"]}
+    file = file_name(record["derived"]["headline"]["codec"], str(record["dataset"]["name"]))
+    call = f'arrow::read_feather("{file}")'
+    assert f"  R:        {call}\n" in terminal.render(record)
+    assert f"R: `{call}`" in markdown.render(record)
+    assert call in html.unescape(render_html(record))
+    assert "arrow::" not in terminal.render(records["table"])
+    record["derived"]["headline"]["keeps_file"] = True
+    record["derived"]["profiles"][record["derived"]["headline_profile"]]["keeps_file"] = True
+    assert '  R:        data.table::fread("my data.csv")\n' in terminal.render(record, path="my data.csv")
+
+
 def test_what_came_through_a_pipe_is_converted_from_one(records):
     """No file has that name: the command reads its input, and is told the format."""
     record = copy.deepcopy(records["table"])

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import re
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
+from support.planted_codecs import Planted
+from support.synthetic_records import synthetic_record
 
 from tare import formats
+from tare.cli.data import way_of
 from tare.cli.measure import command as measure
 from tare.cli.measure import not_installed
 from tare.cli.report import command as report
 from tare.codec import Codec, candidates
 from tare.codec.shortlist import beside, is_common, missing, shortlist
 from tare.dataset import Dataset, open_dataset
+from tare.errors import UsageError
+from tare.measure.derive import derive
 from tare.measure.plan.availability import tried
 from tare.measure.run import run
 from tare.measure.settings import Settings
@@ -25,10 +31,12 @@ from tare.measure.verdict.constraints import barred, conditions
 from tare.measure.verdict.cost_model import PROFILES
 from tare.measure.verdict.default_use import default_profile
 from tare.measure.verdict.uses import USES
+from tare.report import terminal
 from tare.report.digest import PROFILES as SHOWN
 from tare.report.digest import digest
 from tare.report.html.page import _style
 
+FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 ONE_LANGUAGE = {
     "pickle",
     "marshal",
@@ -304,3 +312,53 @@ def test_all_is_a_word_of_the_command(tmp_path: Path) -> None:
     }
     assert [words for words, text in shown.items() if "rds:tare@" in text] == list(shown)[1:]
     assert [words for words, text in shown.items() if "pickle" in text] == [("--all",)]
+
+
+@pytest.mark.parametrize("profile", [None, "keep", "cache", "archive", "exchange"])
+def test_a_link_counts_in_every_use_that_reads_files(profile: str | None) -> None:
+    """Over a slow one what is small costs least; the answer's first lines and its cost name it."""
+    codecs = (
+        Planted("arrow:pyarrow", 10, 5, 1.0, flags=FLAT),
+        Planted("parquet:pyarrow", 100, 50, 0.2, flags=FLAT),
+        Planted("orc:pyarrow", 200, 300, 0.5, flags=FLAT),
+    )
+    record = synthetic_record("table", planted=codecs, growth=False, base="arrow:pyarrow")
+    record["settings"] = {"profile": profile, "link": "1MB/s,30ms"}
+    record["derived"] = derive(record)
+    verdict = record["derived"]["headline"]
+    assert ("parquet:pyarrow", 1e6, True) == (verdict["codec"], verdict["weights"]["v"], verdict["linked"])
+    shown = " ".join(terminal.render(record).split())
+    assert f"use: {profile or 'keep'} over 1.00 MB/s and 30 ms" in shown
+    assert re.search(
+        r"Cost: 1 write \+ \d+ reads? at 1 MB/s.*the round trip of 30 ms, the same for all", shown
+    )
+
+
+def test_no_link_counts_where_parts_are_read(tmp_path: Path) -> None:
+    """Nobody knows how many bytes the reading of a column takes over it: it is refused."""
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,x\n")
+    with pytest.raises(
+        UsageError,
+        match="no link counts for the use random: how many bytes the reading of one column takes is not measured",
+    ):
+        run(open_dataset(path), settings=Settings(profile="random", link="1MB/s"))
+
+
+def test_a_link_of_a_plan_counts_for_messages_alone() -> None:
+    """A plan has one without being asked."""
+    record = synthetic_record("table", growth=False)
+    record |= {"settings": {"link": "1Gbit,0.3ms"}, "plan": {"name": "load"}}
+    profiles = derive(record)["profiles"]
+    assert [name for name, one in profiles.items() if one["linked"]] == ["message"]
+
+
+def test_whoever_measures_an_object_is_told_of_links() -> None:
+    """Where none is given, and none is the use's own."""
+    record = {"dataset": {"kind": "table"}, "settings": {"profile": None, "link": None}}
+    assert "--link RATE" in way_of("s3://lake/a.csv", record)
+    assert ["", "", ""] == [
+        way_of("a.csv", record),
+        way_of("s3://lake/a.csv", record | {"settings": {"profile": "archive"}}),
+        way_of("s3://lake/a.csv", record | {"settings": {"link": "50MB/s"}}),
+    ]

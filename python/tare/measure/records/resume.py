@@ -13,6 +13,8 @@ from tare.measure.records.record import method_of
 __all__ = ["Resumed", "reusable", "whole_launches"]
 
 _FINISHED = ("ok", "unproven", "lossy", "refused", "error", "timeout", "killed", "screened")
+# Why a case that had begun cannot be used again: none of its launches was finished.
+_BEFORE_IT_WAS = "the run was stopped before"
 
 
 @dataclass
@@ -33,13 +35,34 @@ class Resumed:
         """What to tell the user: how much is used again, and why the rest is not.
 
         >>> Resumed(redone=[("codec=a", "orjson 3.9 is now 3.10"), ("codec=b", "orjson 3.9 is now 3.10")]).lines()
-        ['0 cases are used again', '2 cases are measured again: orjson 3.9 is now 3.10']
+        ['no case is used again', '2 cases are measured again: orjson 3.9 is now 3.10']
+        >>> Resumed({"codec=a": {}}, [("codec=b", _BEFORE_IT_WAS)]).lines()
+        ['1 case is used again, as it was measured to the end', '1 case is measured now: the run was stopped before it was']
         """
-        found = [f"{len(self.cases)} cases are used again"]
+        found = [f"{_cases(len(self.cases))} used again{_whole(len(self.cases))}"]
         by_reason: dict[str, int] = defaultdict(int)
         for _, reason in self.redone:
             by_reason[reason] += 1
-        return found + [f"{count} cases are measured again: {reason}" for reason, count in by_reason.items()]
+        for reason, count in by_reason.items():
+            if reason == _BEFORE_IT_WAS:
+                they = "it was" if count == 1 else "they were"
+                found.append(f"{_cases(count)} measured now: the run was stopped before {they}")
+            else:
+                found.append(f"{_cases(count)} measured again: {reason}")
+        return found
+
+
+def _cases(count: int) -> str:
+    """A number of cases with its verb.
+
+    >>> _cases(0), _cases(1), _cases(2)
+    ('no case is', '1 case is', '2 cases are')
+    """
+    return f"{count or 'no'} case{'s are' if count > 1 else ' is'}"
+
+
+def _whole(count: int) -> str:
+    return f", as {'it was' if count == 1 else 'they were'} measured to the end" if count else ""
 
 
 def reusable(old: Mapping[str, Any], new: Mapping[str, Any], *, launches: int = 0) -> Resumed:
@@ -115,7 +138,7 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def _refusal(case: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any], launches: int) -> str:
     """Why this case cannot be used again; empty if it can."""
     if case["status"] not in _FINISHED:
-        return "they were not finished" if case["status"] == "pending" else "they could not be measured then"
+        return _BEFORE_IT_WAS if case["status"] == "pending" else "they could not be measured then"
     codec, size = case["labels"].get("codec", ""), case["labels"].get("size", "1")
     if codec != "copy":
         before, now = (record.get("codecs", {}).get(codec) for record in (old, new))
@@ -128,6 +151,7 @@ def _refusal(case: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, 
     sizes = [record.get("dataset", {}).get("sizes", {}).get(size, {}).get("hash") for record in (old, new)]
     if None not in sizes and sizes[0] != sizes[1]:
         return f"the sample of size {size} is another"
-    if case["status"] in ("ok", "lossy") and len(case.get("launches", ())) < max(1, launches):
-        return f"{len(case.get('launches', ()))} of {max(1, launches)} launches were finished"
+    done = len(case.get("launches", ()))
+    if case["status"] in ("ok", "lossy") and done < max(1, launches):
+        return f"{done} of {max(1, launches)} launches were finished" if done else _BEFORE_IT_WAS
     return ""

@@ -72,9 +72,7 @@ class Uses:
     def __init__(self, session: Session) -> None:
         self._codecs = session.record["codecs"]
         link = session.settings.link
-        self._uses = [
-            use.with_link(link) if link and use.name == "message" else use for use in PROFILES.values()
-        ]
+        self._uses = [use if use.subset_reads else use.with_link(link) for use in PROFILES.values()]
         self._file_rate = file_rate(session.record)
         self._wanted = [conditions(use.conditions, session.settings.must) for use in self._uses]
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tare.errors import UsageError
 from tare.measure.analysis.statistics import Array, quantiles
 from tare.measure.verdict.uses import USES
 
@@ -72,9 +73,18 @@ class Profile:
     linked: bool = False
 
     def with_link(self, link: str | tuple[float, float] | None) -> Profile:
-        """The same use over a link: ``1Gbit,0.3ms``, or bytes per second and seconds."""
+        """The same use over a link: ``1Gbit,0.3ms``, or bytes per second and seconds.
+
+        Raises:
+            UsageError: It is no link, or the use reads parts, of which nobody knows how many bytes go over it.
+        """
         if link is None:
             return self
+        if self.subset_reads:
+            raise UsageError(
+                f"no link counts for the use {self.name}: how many bytes the reading of one column takes is not "
+                "measured. Leave --link out, or choose another use with --for"
+            )
         rate, rtt = parse_link(link) if isinstance(link, str) else link
         return replace(self, bytes_per_s=rate, rtt_s=rtt, measured=("memory", "file", "store"), linked=True)
 

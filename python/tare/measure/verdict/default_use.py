@@ -7,7 +7,7 @@ from typing import Any
 
 from tare.measure.verdict.cost_model import PROFILES
 
-__all__ = ["MESSAGE_BYTES", "default_profile", "has_short_lines", "sends_lines"]
+__all__ = ["MESSAGE_BYTES", "default_profile", "has_short_lines", "link_of", "sends_lines"]
 
 MESSAGE_BYTES = 64 << 10
 """Documents and lines below this are messages, and are sent one by one."""
@@ -35,6 +35,19 @@ def default_profile(record: Mapping[str, Any]) -> str:
     )
     small = dataset.get("kind") == "document" and _item_bytes(dataset) < MESSAGE_BYTES
     return "message" if small and not kept else "keep"
+
+
+def link_of(record: Mapping[str, Any], use: str) -> str | None:
+    """Returns the link that was asked for, where the use counts it. Plans have one of their own, for messages.
+
+    >>> asked = {"settings": {"link": "50MB/s"}, "plan": {"name": "default"}}
+    >>> link_of(asked, "keep"), link_of(asked, "random"), link_of(asked | {"plan": {"name": "load"}}, "keep")
+    ('50MB/s', None, None)
+    """
+    link = (record.get("settings") or {}).get("link")
+    is_plan = (record.get("plan") or {}).get("name") not in (None, "default")
+    counts = use == "message" or not (is_plan or PROFILES[use].subset_reads)
+    return str(link) if link and counts else None
 
 
 def sends_lines(record: Mapping[str, Any]) -> bool:

@@ -204,7 +204,7 @@ def _typed(changes: Sequence[Mapping[str, Any]], columns: int | None, *, more: i
         if column := column_of(change):
             of.setdefault(column, []).append(change)
     if not of:
-        return f"keeps all columns, but not {listed([quoted_path(one) for one in changes], width=80)}"
+        return f"keeps all columns, but not {listed([_beside(one) for one in changes], width=80)}"
     became = {column: _became(several) for column, several in of.items()}
     told = [f"{quoted(column[:30], '')} {how}" for column, how in became.items()]
     if len(told) == 1:
@@ -226,6 +226,18 @@ def _of_frame(change: Mapping[str, Any]) -> str:
     if was == change.get("out"):
         return f"the type of the index {was}"
     return f"the index {was}"
+
+
+def _beside(change: Mapping[str, Any]) -> str:
+    """What lies beside the columns, in words.
+
+    >>> _beside({"path": "(column order)", "side": "column order"}), _beside({"path": "(metadata)", "side": "metadata"})
+    ('their order', 'the metadata')
+    """
+    path = quoted_path(change)
+    if path == "(column order)":
+        return "their order"
+    return f"the {path[1:-1]}" if path.startswith("(") and path.endswith(")") else path
 
 
 def _became(changes: Sequence[Mapping[str, Any]]) -> str:

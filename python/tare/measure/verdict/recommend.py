@@ -49,7 +49,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         evidence: Figures and growth rows of the record, if at hand.
 
     Returns:
-        ``profile, weights, route, codec, key``: what to use; ``route`` is None only when nothing qualifies.
+        ``profile, weights, linked, route, codec, key``: what to use, and whether over a link that was given; ``route`` is None only when nothing qualifies.
         ``confidence, why, rivals, near_best``: ``clear``, ``close`` or ``can't tell``, what keeps it from being clear,
         the codecs that may be as good, and the share of draws in which none costs a tenth less.
         ``chosen, fastest, smallest, source, reference, figures``: sizes and seconds of the whole data, or of one message
@@ -104,6 +104,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
     verdict = {
         "profile": use.name,
         "weights": choice.profile.weights(),
+        "linked": choice.profile.linked,
         "route": f"{best.codec}@{use.medium}",
         "codec": best.codec,
         "key": best.key,
@@ -238,6 +239,7 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
     return {
         "profile": choice.profile.name,
         "weights": choice.profile.weights(),
+        "linked": choice.profile.linked,
         **dict.fromkeys(absent),
         **{name: [] for name in ("why", "rivals", "tie", "flips")},
         "source": figures.source(record, choice),

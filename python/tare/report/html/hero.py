@@ -25,6 +25,7 @@ from tare.report.digest import PROFILES, Digest, items, mapping, number
 from tare.report.html.markup import codec, details, esc, inline_code
 from tare.report.html.snippets import connected, runnable
 from tare.report.measured import estimated, kept_by
+from tare.report.reading_in_r import r_call
 
 __all__ = ["cards", "data_line", "heading", "hero", "of_one_message", "of_use", "uses"]
 
@@ -283,6 +284,8 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
         lines = (call(found), back_call(found) + (f"  # {back}" if back else ""))
         code = "import tare\n\n{}\n{}".format(*lines)  # in the words of the terminal
     out += _code(code, "Python code that runs the route")
+    if in_r := r_call(found, path):
+        out += f"<p>In R:</p>{_code(in_r, 'R code that reads it')}"
     if whole := whole_file(found, path):
         out += f"<p>As a file:</p>{_code(whole, 'Command that measures the file as a whole')}"
     other, why = for_others(found, path)
