@@ -20,6 +20,8 @@ __all__ = ["core_of"]
 _PLAIN = frozenset({bool, float, str, bytes, complex})
 _TIMES = (dt.datetime, dt.date, dt.timedelta)
 _LEAST = -(2**31) + 1
+# Of a field: what R has there, as the core notes it.
+_NOTE = b"tare:r"
 
 
 def core_of(value: Any, found: list[Loss], *, simplify: int = 1) -> Core:
@@ -254,7 +256,7 @@ def _of_arrow(one: Any, path: str, found: list[Loss]) -> Core:
     from tare._tare import r_from_arrow
 
     try:
-        made, lost = r_from_arrow(_with_levels(_with_text_alone(_in_one_order(one))), {})
+        made, lost = r_from_arrow(_with_levels(_with_complex(_with_text_alone(_in_one_order(one)))), {})
     except ValueError as error:
         raise EncodeError(f"{path or 'it'}: {str(error)[:160]}", format="rds", path=path) from error
     found.extend(losses_of(lost, path))
@@ -269,6 +271,37 @@ def _with_text_alone(one: Any) -> Any:
     except UnicodeDecodeError:
         return one.replace_schema_metadata(None)
     return one
+
+
+def _with_complex(one: Any) -> Any:
+    """Returns a table whose columns of structs of re and im, as complex numbers are in Arrow, say that they are complex.
+
+    A table with the key ``r`` says itself what they are. A data frame, which a struct is else, has no missing row.
+    """
+    import pyarrow as pa
+
+    if not isinstance(one, pa.Table) or b"r" in (one.schema.metadata or {}):
+        return one
+    fields = [
+        field.with_metadata({**(field.metadata or {}), _NOTE: b"complex"})
+        if _is_complex(column) and _NOTE not in (field.metadata or {})
+        else field
+        for field, column in zip(one.schema, one.columns, strict=True)
+    ]
+    schema = pa.schema(fields, one.schema.metadata)
+    return one if schema.equals(one.schema, check_metadata=True) else pa.table(one.columns, schema)
+
+
+def _is_complex(column: Any) -> bool:
+    """Whether a column has a struct of re and im, both doubles, of which no part alone is missing."""
+    import pyarrow as pa
+
+    kind = column.type
+    if not pa.types.is_struct(kind) or [field.name for field in kind] != ["re", "im"]:
+        return False
+    if any(field.type != pa.float64() for field in kind):
+        return False
+    return not any(part.null_count for chunk in column.drop_null().chunks for part in chunk.flatten())
 
 
 def _in_one_order(one: Any) -> Any:

@@ -307,3 +307,22 @@ def test_values_of_many_vectors_are_those_of_one_data_frame():
     assert {"n": "Int32", "m": "int32", "y": "float64", "b": "bool"}.items() <= frame.dtypes.astype(
         str
     ).to_dict().items()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "orc", "arrow", "avro"])
+@pytest.mark.parametrize("text", ["c(1+2i, NA)", "structure(c(1i, NA, 2i, 3+0i), dim = c(2L, 2L))"])
+def test_complex_numbers_come_back_from_tables_without_notes_of_r(tmp_path, text, ending):
+    """A struct of re and im was taken for a data frame, which has no missing row."""
+    made = tmp_path / f"x.{ending}"
+    tare.convert(rds(tmp_path / "x.rds", text), made)
+    tare.convert(made, tmp_path / "back.rds")
+    assert "complex" == next(iter(r.read(tmp_path / "back.rds", as_="robject"))).type
+
+
+def test_data_frames_of_re_and_im_stay_data_frames(tmp_path):
+    """The key `r` tells which structs are complex numbers."""
+    frame = """structure(list(q = 1:2, b = structure(list(re = c(1, 2), im = c(3, 4)), class = "data.frame",
+      row.names = c(NA, -2L))), class = "data.frame", row.names = c(NA, -2L))"""
+    tare.convert(rds(tmp_path / "x.rds", frame), tmp_path / "x.arrow")
+    tare.convert(tmp_path / "x.arrow", tmp_path / "back.rds")
+    assert r.read(tmp_path / "x.rds", as_="robject") == r.read(tmp_path / "back.rds", as_="robject")
