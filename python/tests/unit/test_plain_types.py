@@ -195,3 +195,25 @@ def test_bytes_that_are_no_text_are_read_whole(tmp_path: Path, monkeypatch: pyte
     assert tare.read(tmp_path / "x.csv")["b"].to_pylist() == ["YQ=="] * 4 + ["/w=="]
     with pytest.raises(EncodeError, match="csv: column 'b', row 5: its bytes are not UTF-8"):
         tare.convert(tmp_path / "x.arrow", io.BytesIO(), codec="csv", verify=False)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(
+    "target", ["json", "ndjson", "msgpack", "cbor", "bson", "yaml", "avro", "orc", "parquet"]
+)
+def test_intervals_are_lists_of_their_parts(target: str, nested: bool, tmp_path: Path) -> None:
+    """In every format that has lists; months, days and nanoseconds in this order."""
+    need_codec(target)
+    spans = pa.array([(1, -2, 3), None], pa.month_day_nano_interval())
+    done = tare.convert(pa.table({"i": in_lists(spans) if nested else spans}), tmp_path / f"x.{target}")
+    assert {one["verdict"] for one in done.changes} == {"type"}
+    back = tare.read(tmp_path / f"x.{target}")
+    rows = back.to_pylist() if hasattr(back, "to_pylist") else back
+    found = [row["i"] for row in rows] if isinstance(rows, list) else rows["i"]
+    assert ([[[1, -2, 3]], [None]] if nested else [[1, -2, 3], None]) == found
+
+
+def test_intervals_are_refused_by_column_where_there_are_no_lists(tmp_path: Path) -> None:
+    spans = pa.array([(1, -2, 3)], pa.month_day_nano_interval())
+    with pytest.raises(EncodeError, match=r"csv.*month_day_nano_interval.* in column 'i'"):
+        tare.convert(pa.table({"i": spans}), tmp_path / "x.csv")
