@@ -76,7 +76,7 @@ def reader(source: Source, *, columns: list[str] | None = None) -> Batches:
 def _plain(source: Source, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Batches:
     plain = views.plain_batches(schema, batches)
     if plain[0] is not schema:
-        source.notes.append(views.NOTE)
+        source.notes.append(views.note(schema))
     return plain
 
 
