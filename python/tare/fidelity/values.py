@@ -371,6 +371,8 @@ class _Walk:
     ) -> None:
         if self.tally.known(path, verdict, side=side) is None:
             texts = (a, b) if names else (show(a), show(b))
+            if verdict == "type" and texts[0] == texts[1] and type(a) is not type(b):
+                texts = (type(a).__name__, type(b).__name__)  # e.g. of an integer and one of BSON's 64 bits
             self.tally.add(path, verdict, texts[0], texts[1], _where(where), side=side)
 
     def _reordered(self, left: list[Any], right: list[Any], pattern: str, where: Any) -> None:
