@@ -112,7 +112,7 @@ def encode(
         notes = (*written.notes, *said)
         return replace(written, counted=counted_in(value, table.schema), notes=notes)
     try:
-        return Encoded(codec.encode(value), codec)
+        return Encoded(codec.encode(value), codec, told=_of_no_items(value, codec))
     except (EncodeError, Unsupported):
         other = _as_text(codec)
         if other is None or _names_options(given):
@@ -128,10 +128,21 @@ def _table(table: Any, codec: Codec, *, later: bool, base64: bool = True) -> Enc
         written = _encoded(table, codec, later=later)
     if codec.format_id == "avro":
         return replace(written, told=_odd_names(table.schema))
+    if not table.num_rows:
+        return replace(written, told=_of_no_items([], codec))
     if codec.format_id == "csv" and codec.compressor is None and b"\0" in written.data:
         said = "it holds NUL characters, as no text does: read it with --from csv (format=)"
         return replace(written, told=(said,))
     return written
+
+
+def _of_no_items(value: Any, codec: Codec) -> tuple[str, ...]:
+    """Returns the note on how a list without items is written where each item is a line; none of any other."""
+    if codec.format_id != "ndjson" or codec.compressor is not None or not isinstance(value, list) or value:
+        return ()
+    return (
+        "nothing is in it, which is written as one blank line: an empty file may have been cut to nothing",
+    )
 
 
 def _odd_names(schema: Any) -> tuple[str, ...]:
