@@ -407,9 +407,7 @@ def _whole(
     left_out = False
     hint = objects.encoding_hint(losses, data.value)
     if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
-        inside = objects.losses_of_columns(data.value, codec)
-        losses += inside
-        settle(inside, [], strict=job.strict, what=printable(data.name))
+        data = objects.with_losses_told(data, codec, losses, strict=job.strict)
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     later = not verify and not hasattr(job.dst, "write")  # what went into a file object is not taken back

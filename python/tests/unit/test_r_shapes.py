@@ -326,3 +326,24 @@ def test_data_frames_of_re_and_im_stay_data_frames(tmp_path):
     tare.convert(rds(tmp_path / "x.rds", frame), tmp_path / "x.arrow")
     tare.convert(tmp_path / "x.arrow", tmp_path / "back.rds")
     assert r.read(tmp_path / "x.rds", as_="robject") == r.read(tmp_path / "back.rds", as_="robject")
+
+
+ORDERED = 'structure(c(2L, 1L, NA), levels = c("lo", "hi"), class = c("ordered", "factor"))'
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "ndjson", "avro"])
+@pytest.mark.parametrize("list_of", [False, True])
+def test_ordered_factors_are_their_texts_where_no_format_has_their_order(tmp_path, ending, list_of):
+    """As factors are: told as a loss of R's, which `strict` alone refuses."""
+    column = f"list({ORDERED}, {ORDERED}, NULL)" if list_of else ORDERED
+    frame = f'structure(list(n = 1:3, f = {column}), class = "data.frame", row.names = c(NA, -3L))'
+    source, made = rds(tmp_path / "x.rds", frame), tmp_path / f"x.{ending}"
+    if list_of and ending == "csv":
+        return  # which has no lists
+    with pytest.raises(LossError, match=r"\$f@levels.*levels and their order"):
+        tare.convert(source, made, strict=True)
+    done = tare.convert(source, made)
+    assert "$f@levels" in [loss["path"] for loss in done.losses]
+    back = tare.read(made)
+    found = back["f"].to_pylist() if isinstance(back, pa.Table) else [row["f"] for row in back]
+    assert ([["hi", "lo", None], ["hi", "lo", None], None] if list_of else ["hi", "lo", None]) == found
