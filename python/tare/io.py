@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -407,7 +408,8 @@ def _whole(
     left_out = False
     hint = objects.encoding_hint(losses, data.value)
     if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
-        data = objects.with_losses_told(data, codec, losses, strict=job.strict)
+        data = copy.copy(data)  # which may be the caller's
+        data.value = objects.with_losses_told(data.value, codec, losses, strict=job.strict, name=data.name)
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     later = not verify and not hasattr(job.dst, "write")  # what went into a file object is not taken back

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import datetime as dt
 import zoneinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tare.bare_arrays import python_values
 from tare.codec import Codec
@@ -20,9 +19,6 @@ from tare.r import write as write_r
 from tare.r.losses import Losses, settle
 from tare.r.plain import chosen
 from tare.tagged.scalars import zone_of
-
-if TYPE_CHECKING:
-    from tare.dataset import Dataset
 
 __all__ = [
     "FORMATS",
@@ -125,26 +121,23 @@ def losses_of_columns(table: Any, codec: Codec) -> list[Loss]:
     return [*_levels_inside(table, codec), *types_not_kept(table, codec), *_as_rows(codec)]
 
 
-def with_losses_told(data: Dataset, codec: Codec, losses: Losses, *, strict: bool) -> Dataset:
+def with_losses_told(table: Any, codec: Codec, losses: Losses, *, strict: bool, name: str) -> Any:
     """Returns a table of R as it is written, once what its columns lose in a file of a codec is told.
 
     Args:
-        data: The table.
+        table: The table.
         codec: What it becomes.
         losses: The list that they are added to.
         strict: Whether a loss is an error.
+        name: What the table is called.
 
     Raises:
         LossError: There is one, and ``strict``.
     """
-    inside = losses_of_columns(data.value, codec)
+    inside = losses_of_columns(table, codec)
     losses += inside
-    settle(inside, [], strict=strict, what=printable(data.name))
-    value = _without_told_order(data.value, inside)
-    if value is not data.value:
-        data = copy.copy(data)
-        data.value = value
-    return data
+    settle(inside, [], strict=strict, what=printable(name))
+    return _without_told_order(table, inside)
 
 
 def _as_rows(codec: Codec) -> list[Loss]:
