@@ -24,7 +24,7 @@ from tare.datasets import (
     stretches,
     yaml_notes,
 )
-from tare.datasets.avro_plain import plain_table
+from tare.datasets.avro_plain import table_of_avro
 from tare.datasets.nesting import FLATTEN, MAX_DEPTH, check_tree
 from tare.datasets.numbers import finite, has_infinity, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
@@ -478,11 +478,10 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         data = encodings.to_utf8(source, data, encoding)
     try:
         with collector.paused():
-            table = plain_table(data) if own == "avro" else None
             if own == "cbor":
                 value = on_end.cbor(source, data, codec.decode)
-            elif table is not None:
-                value = table
+            elif own == "avro":
+                value = table_of_avro(source, data, codec.decode)
             else:
                 value = codec.decode(data, trust=allow_pickle)
     except DecodeError as error:
