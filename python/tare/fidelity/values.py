@@ -398,10 +398,11 @@ class _Walk:
 
 
 def _is_same_moment(a: dt.datetime, b: Any) -> bool:
-    """Whether a time in a zone is one in UTC that does not say so."""
-    if a.tzinfo is None or not isinstance(b, dt.datetime) or b.tzinfo is not None:
+    """Whether of two times one is in a zone, and the other the same in UTC without saying so."""
+    if not isinstance(b, dt.datetime) or (a.tzinfo is None) == (b.tzinfo is None):
         return False
-    return a.astimezone(dt.UTC).replace(tzinfo=None) == b
+    plain = [one if one.tzinfo is None else one.astimezone(dt.UTC).replace(tzinfo=None) for one in (a, b)]
+    return plain[0] == plain[1]
 
 
 def _at_offset(a: dt.datetime, b: Any) -> str:

@@ -347,3 +347,22 @@ def test_ordered_factors_are_their_texts_where_no_format_has_their_order(tmp_pat
     back = tare.read(made)
     found = back["f"].to_pylist() if isinstance(back, pa.Table) else [row["f"] for row in back]
     assert ([["hi", "lo", None], ["hi", "lo", None], None] if list_of else ["hi", "lo", None]) == found
+
+
+@pytest.mark.parametrize(
+    "text", [b"a: 2020-01-01 10:00:00\n", b"- 2020-01-01 10:00:00\n- [2021-01-01 10:00:00]\n"]
+)
+def test_times_without_a_zone_go_to_r_as_those_of_tables_do(tmp_path, text):
+    """R has moments alone: they are in UTC, which is a change of the type; documents with times were refused."""
+    (tmp_path / "x.yaml").write_bytes(text)
+    done = tare.convert(tmp_path / "x.yaml", tmp_path / "x.rds")
+    assert {change["verdict"] for change in done.changes} == {"type"}
+
+
+@pytest.mark.parametrize("layout", ["file", "stream"])
+def test_factors_without_rows_keep_their_levels_in_arrow(tmp_path, layout):
+    """They stand in a batch, and a table without rows had none."""
+    frame = 'structure(list(f = structure(integer(0), levels = c("b", "a"), class = "factor")), class = "data.frame", row.names = integer(0))'
+    tare.convert(rds(tmp_path / "x.rds", frame), tmp_path / "x.arrow", codec=f"arrow:pyarrow,layout={layout}")
+    tare.convert(tmp_path / "x.arrow", tmp_path / "back.rds")
+    assert r.read(tmp_path / "x.rds", as_="robject") == r.read(tmp_path / "back.rds", as_="robject")
