@@ -463,7 +463,7 @@ def _tell(source: Source, encoding: str | None, *, known_only: bool) -> None:
         source.format = known.id
         raise source.error(
             Unsupported,
-            f"this is {known.title}, which Tare does not read yet",
+            f"recognised as {known.title}, which Tare does not read yet",
             advice="`tare inspect` says what can be known about it. Convert it with its own tool first.",
         )
     if found is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tare.arrays import array_of
 from tare.categories import has_order, in_one_order, same_levels
 from tare.errors import EncodeError
+from tare.frames import with_columns
 from tare.r.losses import Loss, losses_of
 from tare.r.missing import NA
 
@@ -282,14 +283,12 @@ def _with_complex(one: Any) -> Any:
 
     if not isinstance(one, pa.Table) or b"r" in (one.schema.metadata or {}):
         return one
-    fields = [
-        field.with_metadata({**(field.metadata or {}), _NOTE: b"complex"})
-        if _is_complex(column) and _NOTE not in (field.metadata or {})
-        else field
-        for field, column in zip(one.schema, one.columns, strict=True)
-    ]
-    schema = pa.schema(fields, one.schema.metadata)
-    return one if schema.equals(one.schema, check_metadata=True) else pa.table(one.columns, schema)
+    changed = {}
+    for at, (field, column) in enumerate(zip(one.schema, one.columns, strict=True)):
+        notes: Any = field.metadata or {}
+        if _is_complex(column) and _NOTE not in notes:
+            changed[at] = field.with_metadata({**notes, _NOTE: b"complex"}), column
+    return with_columns(one, changed)
 
 
 def _is_complex(column: Any) -> bool:
