@@ -21,7 +21,7 @@ from tare.errors import EncodeError, Limit, TareError, Unsupported
 from tare.fidelity.comparison import show
 from tare.scalar_text import as_text, is_foreign
 
-__all__ = ["Encoded", "advising", "encode", "usual_codec"]
+__all__ = ["Encoded", "advising", "encode", "refuse_first", "usual_codec"]
 
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _TOLD = 3
@@ -118,6 +118,26 @@ def encode(
         if other is None or _names_options(given):
             raise
         return Encoded(other.encode(value), other)
+
+
+def refuse_first(schema: Any, batch: Any, codec: Codec, given: str | None, name: str) -> None:
+    """Refuses the first rows of a table that is written batch by batch, if they are refused as a table too.
+
+    Args:
+        schema: The schema of all rows.
+        batch: The first rows; None if there is no writer for their types.
+        codec: The codec.
+        given: Its id as the user gave it.
+        name: What the source is called.
+
+    Raises:
+        TareError: As `encode`, in the words of `advising`.
+    """
+    import pyarrow as pa
+
+    first = schema.empty_table() if batch is None else pa.Table.from_batches([batch])
+    with advising(name, first, "table", codec, given=given, line_of=None):
+        encode(first, "table", codec, given)
 
 
 def _table(table: Any, codec: Codec, *, later: bool, base64: bool = True) -> Encoded:
