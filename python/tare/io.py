@@ -590,7 +590,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
         except (pa.ArrowException, EncodeError, Unsupported, OSError) as error:
             gone = bool(counted.count) and hasattr(job.dst, "write")  # which is not taken back
             if not (count or gone):
-                refuse_first(schema, batch, codec, job.given, source.name)
+                refuse_first(schema, batch or next(rows, None), codec, job.given, source.name)
             raise batches.refusal(error, codec, rows=count, is_gone=gone) from None
         job.watch.check()
     found += [*finite.changes, *changes_of(source.counted, nulls_alone=False)]

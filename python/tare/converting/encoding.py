@@ -125,7 +125,7 @@ def refuse_first(schema: Any, batch: Any, codec: Codec, given: str | None, name:
 
     Args:
         schema: The schema of all rows.
-        batch: The first rows; None if there is no writer for their types.
+        batch: The first rows; None if there are none.
         codec: The codec.
         given: Its id as the user gave it.
         name: What the source is called.
