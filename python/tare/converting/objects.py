@@ -9,6 +9,7 @@ from typing import Any
 from tare.bare_arrays import python_values
 from tare.codec import Codec
 from tare.codec.compressing import compressor_id
+from tare.converting.plain_types import with_listed_intervals
 from tare.datasets import encoding_hints, robjects
 from tare.datasets.source import Source, printable
 from tare.errors import EncodeError, TareError, UsageError
@@ -411,6 +412,8 @@ def write(
             if codec.compressor is None
             else compressor_id(codec.compressor, codec.level, codec.compressor_settings)
         )
+    if hasattr(value, "schema"):
+        value = with_listed_intervals(value)
     return write_r(
         value, path, format=codec.format_id, sync=sync, data_only=data_only, strict=strict, **options
     )

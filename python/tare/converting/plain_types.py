@@ -19,6 +19,7 @@ __all__ = [
     "is_interval",
     "listed_intervals",
     "with_base64",
+    "with_listed_intervals",
     "with_plain_scale",
     "with_plain_types",
 ]
@@ -43,6 +44,25 @@ def with_plain_types(table: pa.Table, codec: Codec) -> pa.Table:
     for at, field in enumerate(table.schema):
         column = _plain_column(table.column(at), by_rows=by_rows)
         if column is not None:
+            changed[at] = field.with_type(column.type), column
+    return with_columns(table, changed)
+
+
+def with_listed_intervals(table: pa.Table) -> pa.Table:
+    """Returns a table whose columns of intervals are lists of months, days and nanoseconds; the same table if there are none.
+
+    Args:
+        table: The table.
+
+    >>> import pyarrow as pa
+    >>> spans = pa.array([(1, 2, 3)], pa.month_day_nano_interval())
+    >>> with_listed_intervals(pa.table({"i": spans})).to_pylist()
+    [{'i': [1, 2, 3]}]
+    """
+    changed = {}
+    for at, field in enumerate(table.schema):
+        if has_intervals(field.type):
+            column = listed_intervals(table.column(at), _plain_type(field.type, times=False))
             changed[at] = field.with_type(column.type), column
     return with_columns(table, changed)
 

@@ -199,7 +199,7 @@ def test_bytes_that_are_no_text_are_read_whole(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize(
-    "target", ["json", "ndjson", "msgpack", "cbor", "bson", "yaml", "avro", "orc", "parquet"]
+    "target", ["json", "ndjson", "msgpack", "cbor", "bson", "yaml", "avro", "orc", "parquet", "rds", "qs2"]
 )
 def test_intervals_are_lists_of_their_parts(target: str, nested: bool, tmp_path: Path) -> None:
     """In every format that has lists; months, days and nanoseconds in this order."""
