@@ -29,7 +29,7 @@ from tare.datasets.invalid_texts import check_texts
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
 from tare.errors import EncodeError, Malformed, TareError, Unsupported
-from tare.formats.columnar import batches_of_groups
+from tare.formats.columnar import batches_of_groups, check_names
 from tare.formats.parquet_file import open_parquet
 from tare.kinds import rows_alone
 from tare.table_text import csv_parts
@@ -494,6 +494,7 @@ def _parquet(source: Source, columns: list[str] | None) -> Batches:
             page_checksum_verification=True,
         )
         schema = file.schema_arrow
+        check_names(schema)
     if columns is not None:
         columns = list(dict.fromkeys(columns))
         schema = _chosen(schema, places_of(source, schema, columns))
@@ -522,7 +523,8 @@ def _arrow(source: Source, columns: list[str] | None) -> Batches:
         )
         stream = not source.head.startswith(b"ARROW1")
         opened: Any = ipc.open_stream(file) if stream else ipc.open_file(file)
-    schema = opened.schema
+        schema = opened.schema
+        check_names(schema)
     places = None if columns is None else places_of(source, schema, columns)
     if places is not None:
         schema = _chosen(schema, places)
