@@ -366,3 +366,12 @@ def test_factors_without_rows_keep_their_levels_in_arrow(tmp_path, layout):
     tare.convert(rds(tmp_path / "x.rds", frame), tmp_path / "x.arrow", codec=f"arrow:pyarrow,layout={layout}")
     tare.convert(tmp_path / "x.arrow", tmp_path / "back.rds")
     assert r.read(tmp_path / "x.rds", as_="robject") == r.read(tmp_path / "back.rds", as_="robject")
+
+
+def test_complex_numbers_are_a_column_beside_other_variables(tmp_path):
+    """As they are alone; several vectors of one length are the columns of a table."""
+    variables = {"a": dput("c(1+2i, NA)", as_="robject"), "b": dput("c(1, 2)", as_="robject")}
+    r.write(variables, tmp_path / "x.RData")
+    tare.convert(tmp_path / "x.RData", tmp_path / "x.parquet")
+    back = pq.read_table(tmp_path / "x.parquet").to_pydict()
+    assert {"a": [{"re": 1.0, "im": 2.0}, None], "b": [1.0, 2.0]} == back
