@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from tare.codec import Codec, Counted, codec_part, decode_file
 from tare.converting import batches, changes, dictionaries, json_elements, line_tables, objects
 from tare.converting.conversion import Conversion
 from tare.converting.counting import changes_of
-from tare.converting.encoding import Encoded, advising, encode, usual_codec
+from tare.converting.encoding import Encoded, advising, encode, refuse_first, usual_codec
 from tare.converting.naming import codec_for, compressor_of, of_files
 from tare.converting.non_finite import NonFinite
 from tare.converting.reading_back import read_back
@@ -407,9 +408,8 @@ def _whole(
     left_out = False
     hint = objects.encoding_hint(losses, data.value)
     if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
-        inside = objects.losses_of_columns(data.value, codec)
-        losses += inside
-        settle(inside, [], strict=job.strict, what=printable(data.name))
+        data = copy.copy(data)  # which may be the caller's
+        data.value = objects.with_losses_told(data.value, codec, losses, strict=job.strict, name=data.name)
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     later = not verify and not hasattr(job.dst, "write")  # what went into a file object is not taken back
@@ -570,15 +570,16 @@ def _streamed(source: Source, job: _Job) -> Conversion:
 def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:
     import pyarrow as pa
 
-    found = changes.allowed(changes.type_losses(schema, job.codec), job.codec, allow_loss=job.allow_loss)
-    finite = NonFinite(job.codec, allow_loss=job.allow_loss)
-    source.counted, count = [], 0
+    codec = usual_codec(job.codec, job.given, "table")
+    found = changes.allowed(changes.type_losses(schema, codec), codec, allow_loss=job.allow_loss)
+    finite = NonFinite(codec, allow_loss=job.allow_loss)
+    source.counted, count, batch = [], 0, None
     with _opened(job) as file:
         counted = Counted(file)
         try:
             with (
-                batches.compressing(cast(BinaryIO, counted), compressor_of(job.codec)) as out,
-                batches.writer(out, job.codec, schema) as writer,
+                batches.compressing(cast(BinaryIO, counted), compressor_of(codec)) as out,
+                batches.writer(out, codec, schema) as writer,
             ):
                 for batch in rows:
                     finite.pass_over(batch)
@@ -586,15 +587,14 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
                     count += batch.num_rows
                     if job.on_progress is not None:
                         job.on_progress(min(source.done, source.size), source.size)
-        except pa.ArrowException as error:
-            raise EncodeError(f"{job.codec}: {str(error)[:200]}", format=job.codec.format_id) from error
-        except Unsupported as error:
-            if counted.count and hasattr(job.dst, "write"):  # what is gone is not taken back: no second way
-                raise EncodeError(str(error), format=job.codec.format_id) from error
-            raise
+        except (pa.ArrowException, EncodeError, Unsupported, OSError) as error:
+            gone = bool(counted.count) and hasattr(job.dst, "write")  # which is not taken back
+            if not (count or gone):
+                refuse_first(schema, batch or next(rows, None), codec, job.given, source.name)
+            raise batches.refusal(error, codec, rows=count, is_gone=gone) from None
         job.watch.check()
     found += [*finite.changes, *changes_of(source.counted, nulls_alone=False)]
     notes = [*dict.fromkeys([*source.notes, *repeated_notes(schema)]), _BY_BATCHES]
     return Conversion(
-        source.format, str(job.codec), count, source.size, counted.count, True, False, False, found, [], notes
+        source.format, str(codec), count, source.size, counted.count, True, False, False, found, [], notes
     )

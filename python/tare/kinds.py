@@ -60,6 +60,7 @@ _MOST_DEPTH = 100
 _SLICE_CELLS = 1 << 15
 _LEAST_ROWS = 16
 _NAT = -(2**63)
+_HOLD_IT = "files of Parquet and Arrow hold it, and CSV where it is no part of a list or struct"
 _OF_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
@@ -146,9 +147,7 @@ def count_items(obj: object) -> int:
 
 
 def resident_bytes(obj: object) -> int:
-    """Bytes a value occupies in memory; an object that is held twice counts once.
-
-    For Arrow the bytes of its rows, not of buffers it is a slice of.
+    """Bytes a value occupies in memory, of Arrow those of its rows; an object that is held twice counts once.
 
     >>> resident_bytes([1.5] * 1000) > 8000
     True
@@ -546,19 +545,19 @@ def _without_value(name: str, column: Any, first: int, maps: dict[str, Any], err
             column[row].as_py(**maps)
         except KeyError as twice:
             key = str(twice).rpartition("duplicate key was ")[2].rstrip(')."')
-            said = f"column {name[:80]!r}, row {first + row + 1:,}: a map has the key {key[:80]} twice, and objects have each once"
-            return Unsupported(said, path=name)
+            said = f"a map has the key {key[:80]} twice, and objects have each once"
         except (OverflowError, ValueError) as beyond:
             number = getattr(column[row], "value", None)
             what = f"{column.type}{'' if number is None else f' ({number})'}"
             if zone := unknown_zone(column.type):
                 said = f"invalid time zone {zone[:60]!r}: expected a name that is known here, or an offset such as +05:30"
             elif ends := _ends_of(column.type):
-                said = f"a value of type {what} lies beyond {ends}, which are all that Python's values have"
+                said = f"a value of type {what} lies beyond {ends}, which are all that Python's values have; {_HOLD_IT}"
             else:
                 said = str(beyond)[:200]
-            said = f"column {name[:80]!r}, row {first + row + 1:,}: {said}"
-            return Unsupported(said, path=name)
+        else:
+            continue
+        return Unsupported(f"column {name[:80]!r}, row {first + row + 1:,}: {said}", path=name)
     return Unsupported(f"column {name[:80]!r}: {str(error)[:200]}", path=name)
 
 

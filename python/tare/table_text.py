@@ -192,7 +192,7 @@ def _refuse_far(name: str, column: Any, first: int) -> None:
     row = pc.index(far, True).as_py()
     raise Unsupported(
         f"csv: column {name[:80]!r}, row {first + row + 1:,}: a value of type {kind} ({numbers[row].as_py()}) lies beyond the "
-        "years -32,767 to 32,767, of which CSV has dates here: leave the column out",
+        "years -32,767 to 32,767, of which CSV has dates here; files of Parquet and Arrow hold it",
         format="csv",
         path=name,
     )

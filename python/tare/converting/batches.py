@@ -28,8 +28,8 @@ from tare.datasets import (
 from tare.datasets.invalid_texts import check_texts
 from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors, places_of
-from tare.errors import EncodeError, Malformed, Unsupported
-from tare.formats.columnar import batches_of_groups
+from tare.errors import EncodeError, Malformed, TareError, Unsupported
+from tare.formats.columnar import batches_of_groups, check_names
 from tare.formats.parquet_file import open_parquet
 from tare.kinds import rows_alone
 from tare.table_text import csv_parts
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["READ", "WRITTEN", "compressing", "lists_of", "reader", "records", "writer"]
+__all__ = ["READ", "WRITTEN", "compressing", "lists_of", "reader", "records", "refusal", "writer"]
 
 # Formats that can be read, and written, batch by batch.
 READ = ("arrow", "csv", "ndjson", "parquet")
@@ -76,8 +76,28 @@ def reader(source: Source, *, columns: list[str] | None = None) -> Batches:
 def _plain(source: Source, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Batches:
     plain = views.plain_batches(schema, batches)
     if plain[0] is not schema:
-        source.notes.append(views.NOTE)
+        source.notes.append(views.note(schema))
     return plain
+
+
+def refusal(error: Exception, codec: Codec, *, rows: int, is_gone: bool) -> Exception:
+    """Returns what to raise for the error of a writer: `Unsupported` where the whole table may be written another way.
+
+    That casts types, and names what it refuses: so where the first batch is refused, and where a later one has a value that
+    only batches cannot hold.
+
+    Args:
+        error: The error.
+        codec: The codec that wrote.
+        rows: How many rows were written before.
+        is_gone: Whether what was written is not taken back, so that there is no other way.
+    """
+    if isinstance(error, OSError) and error.errno is not None:  # Arrow has some without a number
+        return error
+    said = str(error) if isinstance(error, TareError) else f"{codec}: {str(error)[:200]}"
+    if is_gone or (rows and not isinstance(error, Unsupported)):
+        return EncodeError(said, format=codec.format_id, path=getattr(error, "path", None))
+    return Unsupported(said, format=codec.format_id)
 
 
 def writer(file: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:
@@ -474,6 +494,7 @@ def _parquet(source: Source, columns: list[str] | None) -> Batches:
             page_checksum_verification=True,
         )
         schema = file.schema_arrow
+        check_names(schema)
     if columns is not None:
         columns = list(dict.fromkeys(columns))
         schema = _chosen(schema, places_of(source, schema, columns))
@@ -502,7 +523,8 @@ def _arrow(source: Source, columns: list[str] | None) -> Batches:
         )
         stream = not source.head.startswith(b"ARROW1")
         opened: Any = ipc.open_stream(file) if stream else ipc.open_file(file)
-    schema = opened.schema
+        schema = opened.schema
+        check_names(schema)
     places = None if columns is None else places_of(source, schema, columns)
     if places is not None:
         schema = _chosen(schema, places)

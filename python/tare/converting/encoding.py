@@ -22,7 +22,7 @@ from tare.errors import EncodeError, Limit, TareError, Unsupported
 from tare.fidelity.comparison import show
 from tare.scalar_text import as_text, is_foreign
 
-__all__ = ["Encoded", "advising", "encode", "usual_codec"]
+__all__ = ["Encoded", "advising", "encode", "refuse_first", "usual_codec"]
 
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _TOLD = 3
@@ -113,7 +113,7 @@ def encode(
         notes = (*written.notes, *said)
         return replace(written, counted=counted_in(value, table.schema), notes=notes)
     try:
-        return Encoded(codec.encode(value), codec)
+        return Encoded(codec.encode(value), codec, told=_of_no_items(value, codec))
     except (EncodeError, Unsupported):
         if _names_options(given):
             raise
@@ -146,6 +146,26 @@ def _with_timestamps(codec: Codec, value: Any) -> Codec | None:
     return _with(codec, {"datetime": True}) if found else None
 
 
+def refuse_first(schema: Any, batch: Any, codec: Codec, given: str | None, name: str) -> None:
+    """Refuses the first rows of a table that is written batch by batch, if they are refused as a table too.
+
+    Args:
+        schema: The schema of all rows.
+        batch: The first rows; None if there are none.
+        codec: The codec.
+        given: Its id as the user gave it.
+        name: What the source is called.
+
+    Raises:
+        TareError: As `encode`, in the words of `advising`.
+    """
+    import pyarrow as pa
+
+    first = schema.empty_table() if batch is None else pa.Table.from_batches([batch])
+    with advising(name, first, "table", codec, given=given, line_of=None):
+        encode(first, "table", codec, given)
+
+
 def _table(table: Any, codec: Codec, *, later: bool, base64: bool = True) -> Encoded:
     if base64 and codec.format_id == "csv" and (texts := with_base64(table)) is not table:
         written = _encoded(texts, codec, later=later)
@@ -154,10 +174,21 @@ def _table(table: Any, codec: Codec, *, later: bool, base64: bool = True) -> Enc
         written = _encoded(table, codec, later=later)
     if codec.format_id == "avro":
         return replace(written, told=_odd_names(table.schema))
+    if not table.num_rows:
+        return replace(written, told=_of_no_items([], codec))
     if codec.format_id == "csv" and codec.compressor is None and b"\0" in written.data:
         said = "it holds NUL characters, as no text does: read it with --from csv (format=)"
         return replace(written, told=(said,))
     return written
+
+
+def _of_no_items(value: Any, codec: Codec) -> tuple[str, ...]:
+    """Returns the note on how a list without items is written where each item is a line; none of any other."""
+    if codec.format_id != "ndjson" or codec.compressor is not None or not isinstance(value, list) or value:
+        return ()
+    return (
+        "nothing is in it, which is written as one blank line: an empty file may have been cut to nothing",
+    )
 
 
 def _odd_names(schema: Any) -> tuple[str, ...]:

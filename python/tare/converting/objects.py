@@ -9,13 +9,15 @@ from typing import Any
 from tare.bare_arrays import python_values
 from tare.codec import Codec
 from tare.codec.compressing import compressor_id
+from tare.converting.plain_types import with_listed_intervals
 from tare.datasets import encoding_hints, robjects
 from tare.datasets.source import Source, printable
 from tare.errors import EncodeError, TareError, UsageError
+from tare.frames import with_columns
 from tare.r import Loss, RObject, WriteReport
 from tare.r import read as read_r
 from tare.r import write as write_r
-from tare.r.losses import Losses
+from tare.r.losses import Losses, settle
 from tare.r.plain import chosen
 from tare.tagged.scalars import zone_of
 
@@ -37,6 +39,7 @@ __all__ = [
     "select_variable",
     "stays",
     "types_not_kept",
+    "with_losses_told",
     "write",
     "writes",
 ]
@@ -147,6 +150,25 @@ def losses_of_columns(table: Any, codec: Codec) -> list[Loss]:
     return [*_levels_inside(table, codec), *types_not_kept(table, codec), *_as_rows(codec)]
 
 
+def with_losses_told(table: Any, codec: Codec, losses: Losses, *, strict: bool, name: str) -> Any:
+    """Returns a table of R as it is written, once what its columns lose in a file of a codec is told.
+
+    Args:
+        table: The table.
+        codec: What it becomes.
+        losses: The list that they are added to.
+        strict: Whether a loss is an error.
+        name: What the table is called.
+
+    Raises:
+        LossError: There is one, and ``strict``.
+    """
+    inside = losses_of_columns(table, codec)
+    losses += inside
+    settle(inside, [], strict=strict, what=printable(name))
+    return _without_told_order(table, inside)
+
+
 def _as_rows(codec: Codec) -> list[Loss]:
     """What is told of a data frame where it becomes a document: it comes back as a list of its rows, or of its columns."""
     shape = codec.library.native.get("table")
@@ -211,6 +233,35 @@ def types_not_kept(table: Any, codec: Codec) -> list[Loss]:
             for name, zone in zones
         ),
     ]
+
+
+def _without_told_order(table: Any, told: list[Loss]) -> Any:
+    """Returns a table of R whose ordered factors have no order where it is told as lost: their texts are all that is written."""
+    import pyarrow as pa
+
+    lost = {loss.path for loss in told}
+    changed = {}
+    for at, (field, column) in enumerate(zip(table.schema, table.columns, strict=True)):
+        wanted: Any = _unordered(field.type)
+        gone = {f"${field.name}@levels"}
+        if pa.types.is_list(field.type):
+            gone.add(f"${field.name}[[]]@levels")
+        if gone & lost and not wanted.equals(field.type):
+            changed[at] = field.with_type(wanted), column.cast(wanted)
+    return with_columns(table, changed)
+
+
+def _unordered(kind: Any) -> Any:
+    """Returns a type whose categories have no order; those that R's lists and data frames become are its only nested ones."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_unordered(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_unordered(kind.value_type)))
+    return kind
 
 
 def _factor() -> Any:
@@ -389,6 +440,8 @@ def write(
             if codec.compressor is None
             else compressor_id(codec.compressor, codec.level, codec.compressor_settings)
         )
+    if hasattr(value, "schema"):
+        value = with_listed_intervals(value)
     return write_r(
         value, path, format=codec.format_id, sync=sync, data_only=data_only, strict=strict, **options
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.converting.plain_types import with_plain_scale
+from tare.converting.plain_types import has_intervals, is_interval, listed_intervals, with_plain_scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +16,7 @@ def with_types_of_orc(table: pa.Table) -> pa.Table:
     """Returns a table with every column in a type that Arrow writes to ORC, as far as there is one.
 
     Categories and runs are their values; unsigned integers signed ones that hold them, or decimals; small floats larger ones; times of
-    day their texts, as decimals of more than 38 digits; lengths of time numbers of their unit.
+    day their texts, as decimals of more than 38 digits; lengths of time numbers of their unit, intervals lists of their months, days and nanoseconds.
 
     Args:
         table: The table.
@@ -33,6 +33,9 @@ def with_types_of_orc(table: pa.Table) -> pa.Table:
         column: Any = table.column(at)
         wanted = _type_of_orc(field.type, pa.int64())
         if wanted.equals(field.type):
+            continue
+        if has_intervals(field.type):
+            table = table.set_column(at, field.with_type(wanted), listed_intervals(column, wanted))
             continue
         if pa.types.is_run_end_encoded(field.type):
             parts = list(map(decoded, column.chunks))
@@ -65,6 +68,8 @@ def _type_of_orc(kind: Any, widest: Any) -> Any:
         return (pa.list_ if types.is_list(kind) else pa.large_list)(_field(kind.value_field, widest))
     if types.is_fixed_size_list(kind):
         return pa.list_(_field(kind.value_field, widest), kind.list_size)
+    if is_interval(kind):
+        return pa.list_(pa.int64())
     if types.is_uint64(kind):
         return widest
     if types.is_decimal(kind):

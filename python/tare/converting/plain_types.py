@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
 
-__all__ = ["first_without_text", "with_base64", "with_plain_scale", "with_plain_types"]
+__all__ = [
+    "first_without_text",
+    "has_intervals",
+    "is_interval",
+    "listed_intervals",
+    "with_base64",
+    "with_listed_intervals",
+    "with_plain_scale",
+    "with_plain_types",
+]
 
 _DIGITS = 38  # of a decimal of 128 bits
 _MOST_DIGITS = 76
@@ -24,7 +33,7 @@ def with_plain_types(table: pa.Table, codec: Codec) -> pa.Table:
     """Returns a table whose columns a codec takes in plainer types; the same table if none is cast.
 
     Decimals of a negative scale have none; UUIDs are texts and other extensions what they are stored as; categories have
-    no null among their levels. Times of day that are finer than Python's are texts where rows of Python are written.
+    no null among their levels; intervals of months, days and nanoseconds are lists of these three. Times of day that are finer than Python's are texts where rows of Python are written.
 
     Args:
         table: The table, which the codec refuses.
@@ -35,6 +44,25 @@ def with_plain_types(table: pa.Table, codec: Codec) -> pa.Table:
     for at, field in enumerate(table.schema):
         column = _plain_column(table.column(at), by_rows=by_rows)
         if column is not None:
+            changed[at] = field.with_type(column.type), column
+    return with_columns(table, changed)
+
+
+def with_listed_intervals(table: pa.Table) -> pa.Table:
+    """Returns a table whose columns of intervals are lists of months, days and nanoseconds; the same table if there are none.
+
+    Args:
+        table: The table.
+
+    >>> import pyarrow as pa
+    >>> spans = pa.array([(1, 2, 3)], pa.month_day_nano_interval())
+    >>> with_listed_intervals(pa.table({"i": spans})).to_pylist()
+    [{'i': [1, 2, 3]}]
+    """
+    changed = {}
+    for at, field in enumerate(table.schema):
+        if has_intervals(field.type):
+            column = listed_intervals(table.column(at), _plain_type(field.type, times=False))
             changed[at] = field.with_type(column.type), column
     return with_columns(table, changed)
 
@@ -161,8 +189,44 @@ def _plain_column(column: Any, *, by_rows: bool) -> Any:
         return pa.chunked_array([chunk.dictionary.take(chunk.indices) for chunk in column.chunks], level)
     if _has_null_level(column):
         return column.cast(column.type.value_type).dictionary_encode().cast(column.type)
+    if has_intervals(column.type):
+        return listed_intervals(column, _plain_type(column.type, times=by_rows))
     wanted = _plain_type(column.type, times=by_rows and _has_finer_times(column))
     return None if wanted.equals(column.type) else column.cast(wanted)
+
+
+def is_interval(kind: Any) -> bool:
+    """Returns whether a type is that of intervals of months, days and nanoseconds, for which pyarrow has no test.
+
+    Args:
+        kind: A type of Arrow.
+
+    >>> import pyarrow as pa
+    >>> is_interval(pa.month_day_nano_interval())
+    True
+    """
+    return str(kind) == "month_day_nano_interval"
+
+
+def has_intervals(kind: Any) -> bool:
+    """Returns whether intervals of months, days and nanoseconds stand in a type at any depth.
+
+    Args:
+        kind: A type of Arrow.
+    """
+    return is_interval(kind) or any(has_intervals(kind.field(at).type) for at in range(kind.num_fields))
+
+
+def listed_intervals(column: Any, wanted: Any) -> Any:
+    """Returns a column with each interval as a list of its months, days and nanoseconds: Arrow casts none.
+
+    Args:
+        column: The column.
+        wanted: Its type then.
+    """
+    import pyarrow as pa
+
+    return pa.chunked_array([pa.array(column.to_pylist(), wanted)])
 
 
 def _has_null_level(column: Any) -> bool:
@@ -215,6 +279,8 @@ def _plain_type(kind: Any, *, times: bool, unit: str = "") -> Any:
         return with_plain_scale(kind)
     if times and types.is_time64(kind) and kind.unit == "ns":
         return pa.time64("us") if unit else pa.string()
+    if is_interval(kind) and not unit:
+        return pa.list_(pa.int64())
     if types.is_struct(kind):
         fields = [kind.field(at) for at in range(kind.num_fields)]
         return pa.struct([one.with_type(_plain_type(one.type, times=times, unit=unit)) for one in fields])

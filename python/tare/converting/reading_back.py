@@ -7,7 +7,7 @@ from typing import Any
 
 from tare import kinds
 from tare.codec import Codec
-from tare.converting import batches, changes, exact_texts, line_tables
+from tare.converting import batches, changes, exact_texts, line_tables, objects
 from tare.converting.rows import filled
 from tare.datasets.source import Source, printable
 from tare.errors import DecodeError, EncodeError, Unsupported
@@ -59,4 +59,5 @@ def _changes(value: Any, back: Any, codec: Codec) -> list[dict[str, Any]]:
     if columns:
         back = kinds.convert(back, "records" if isinstance(value, list) else "columns")
         value = filled(value, back)  # the names that a row lacks are told before
-    return changes.document_changes(value, back, columns=columns, in_utc=codec.format_id == "bson")
+    in_utc = codec.format_id == "bson" or objects.writes(codec)  # as all moments are there
+    return changes.document_changes(value, back, columns=columns, in_utc=in_utc)

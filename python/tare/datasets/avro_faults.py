@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from io import BytesIO
 from typing import Any
 
+from tare.datasets.avro_values import InvalidValue, checker, field_of
 from tare.datasets.binary_faults import Fault
 from tare.errors import Malformed, Truncated, Unsupported
 from tare.fidelity.comparison import show
@@ -112,6 +114,7 @@ class _Search:
         left, number = _MOST_ROWS, 0
         try:
             parsed = fastavro.parse_schema(schema)
+            check = checker(parsed)
             blocks: Any = iter(fastavro.block_reader(BytesIO(self._data)))
             for number, (start, _) in enumerate(starts, 1):
                 block = next(blocks)
@@ -119,7 +122,15 @@ class _Search:
                 for row in range(1, block.num_records + 1):
                     begin = rows.tell()
                     try:
+                        with contextlib.suppress(IndexError, RecursionError):
+                            check(rows.getvalue(), begin)
                         fastavro.schemaless_reader(rows, parsed, None)
+                    except InvalidValue as error:
+                        name = field_of(parsed, rows.getvalue(), begin)
+                        field = f", field {show(name, _SHOWN)}" if name else ""
+                        where = f", in block {number:,}, row {row:,} of it{field}"
+                        at = start + error.at if is_plain else start
+                        return _wrong(Malformed, f"{error.what}{where}", at).fault
                     except Exception as error:  # of the reader, which has several
                         field = _field(schema, rows.getvalue(), begin)
                         where = f", in block {number:,}, row {row:,} of it{field}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
 from tare import _tare
+from tare.datasets.avro_values import check_values
+from tare.datasets.source import Source, printable
 from tare.formats.avro_bounds import checked_blocks, named_types
 from tare.formats.avro_types import arrow_type
 from tare.formats.side_by_side import in_order
@@ -14,14 +16,55 @@ from tare.formats.side_by_side import in_order
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["has_plain_fields", "plain_table"]
+__all__ = ["has_plain_fields", "plain_table", "table_of_avro"]
 
 _KINDS = ("boolean", "int", "long", "float", "double", "string", "bytes")
+_SHOWN = 3
 _GROUP_BYTES = 1 << 20  # blocks have some 16 kB
 _DAY_S = 86_400
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000}
 _Field = tuple[str, str, bool | None]
+
+
+def table_of_avro(source: Source, data: bytes, decode: Callable[[bytes], Any]) -> Any:
+    """Returns what a file holds, as columns where all is plain; its reader's values were looked at before.
+
+    Args:
+        source: The file; it gets a note on fields whose whole numbers became others.
+        data: Its bytes.
+        decode: Its reader, record by record.
+
+    Raises:
+        DecodeError: It is not what it should be.
+        EncodeError: It is no table.
+    """
+    table = plain_table(data)
+    if table is not None:
+        return table
+    if check_values(data):
+        source.notes.append("a key stands twice in a map: its last value is read")
+    value = decode(data)
+    found = [printable(name, 30) for name in _widened(data, value)]
+    if found:
+        shown = ", ".join([*found[:_SHOWN], *["..."] * (len(found) > _SHOWN)])
+        source.notes.append(f"whole numbers in a union with others are read as double: {shown}")
+    return value
+
+
+def _widened(data: bytes, table: pa.Table) -> list[str]:
+    """Returns the names of fields that may hold whole numbers and others, and were read as doubles."""
+    import pyarrow as pa
+
+    schema, _ = checked_blocks(BytesIO(data))
+    fields = schema.get("fields", ()) if isinstance(schema, dict) else ()
+    return [
+        field["name"]
+        for field, kind in zip(fields, table.schema.types, strict=False)
+        if pa.types.is_floating(kind)
+        and isinstance(field["type"], list)
+        and {"int", "long"} & {one for one in field["type"] if isinstance(one, str)}
+    ]
 
 
 def plain_table(data: bytes) -> pa.Table | None:

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tare.datasets.csv_dialect import dialect
 from tare.errors import LossError
-from tare.formats.csv_rows import BOM, unquoted_rows
+from tare.formats.csv_rows import BOM, first_row, unquoted_rows
 
 if TYPE_CHECKING:
     from tare.datasets.source import Source
 
-__all__ = ["leading_lines", "loss_of", "note_of", "separator_named", "skipped_part"]
+__all__ = [
+    "comment_among",
+    "leading_lines",
+    "loss_of",
+    "note_among",
+    "note_of",
+    "separator_named",
+    "skipped_part",
+]
 
 _ROWS = 20
+_AROUND_BYTES = 4 << 10
+_MARKS = ("#", "//", "--")
+_AMONG = re.compile(rb"\n(#|//|--)[^\r\n]*")
+_BEGINS_WITH_NUMBER = re.compile(rb'[ "]*[-+]?[.,]?\d')
 _SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;\t|^\x01])"?(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s*")
@@ -95,6 +108,58 @@ def loss_of(source: Source) -> LossError | None:
         return None
     text = note.replace("skipped", "would lose", 1)
     return source.error(LossError, text, advice="Without --strict they are left out.")
+
+
+def comment_among(data: bytes, delimiter: str) -> tuple[int, str] | None:
+    r"""Returns where the first line below the header begins that is a comment by its looks, and its mark; None without one.
+
+    Such a line stands among rows that begin with a number, or has a blank behind its `#`: a first column of texts may have
+    tags and colours.
+
+    Args:
+        data: The text, with its header.
+        delimiter: What separates fields.
+
+    >>> comment_among(b"a,b\n1,x\n#c,d\n2,y\n", ","), comment_among(b"a,b\n#tag,x\ntag,y\n", ",")
+    ((8, '#'), None)
+    """
+    if not any(b"\n" + mark.encode() in data for mark in _MARKS):
+        return None
+    begin = first_row(data, (delimiter,))
+    if data.removeprefix(BOM).startswith(tuple(mark.encode() for mark in _MARKS)):
+        return None
+    quotes = counted = 0
+    for found in _AMONG.finditer(data, max(begin - 1, 0)):
+        at, mark = found.start() + 1, found[1].decode()
+        quotes, counted = quotes + data.count(b'"', counted, at), at
+        if quotes % 2:
+            continue  # a line of a quoted value
+        end = found.end() + _AROUND_BYTES
+        below = data[found.end() : end].splitlines()
+        around = [*data[max(begin, at - _AROUND_BYTES) : at].splitlines()[-_ROWS:], *below[:_ROWS]]
+        if end < len(data):  # the last is cut
+            around = around[:-1]
+        rows = [line for line in around if line.strip() and _AMONG.match(b"\n" + line) is None]
+        numbers = bool(rows) and all(map(_BEGINS_WITH_NUMBER.match, rows))
+        return (at, mark) if numbers or (mark == "#" and found[0][2:3] in (b" ", b"\t", b"#")) else None
+    return None
+
+
+def note_among(source: Source, line: int, mark: str) -> None:
+    """Notes the line that is read as a row although it looks like a comment.
+
+    Args:
+        source: The file; it gets the note.
+        line: Its number; 0 if that is not known.
+        mark: What it begins with.
+    """
+    from tare.datasets.source import printable
+
+    where = f"line {line:,}" if line else "a line"
+    source.notes.append(
+        f"{where} begins with {mark!r} and is read as a row: if it is a comment, remove it, e.g. by "
+        f"grep -v '^{mark}' {shlex.quote(printable(source.name))}"
+    )
 
 
 def _count(line: bytes, delimiter: str) -> int | None:

@@ -20,6 +20,7 @@ _AROUND_BYTES = 64 << 10
 _ROWS = 20
 _LINE = re.compile(rb"[^\r\n]+")
 _NUMBER = re.compile(rb" *[+-]?[0-9][0-9.,eE+-]* *")
+_NAME = re.compile(rb"[A-Za-z_.\x80-\xff][^:]*")
 _COMMENT = re.compile(rb"(#|//|--|;(?=[^;]*\Z)|[%!](?=[ \t]|\Z|[\r\n]))")
 _BETWEEN = re.compile(rb"[,;\t|]")
 _UNKNOWN = ("~", "\x1f", "\x1e", "\x02", "::", "@@", "\u00a6", "\u00ac", "\u00a7")
@@ -269,6 +270,31 @@ def _unknown_delimiter(source: Source, head: bytes, *, whole: bool) -> str:
                 f"it was read as one column, and each row has {counts[0] + 1} fields between {delimiter!r}: if that separates "
                 f"them, have tabs do so: {command} < {name} | tare convert - OUT --from csv"
             )
+    return _blanks_or_colons(source, head, whole=whole)
+
+
+def _blanks_or_colons(source: Source, head: bytes, *, whole: bool) -> str:
+    """Returns the note on rows that all have as many blanks or colons, which texts and times of day have too; empty without it."""
+    lines = [line for line in head.splitlines()[: 50 + (not whole)] if line.strip()]
+    if not whole:
+        lines.pop()  # it may be cut
+    if len(lines) < 2 or any(b'"' in line for line in lines):
+        return ""
+    name = shlex.quote(printable(source.name))
+    for delimiter, pattern, trimmed in ((":", b":", b""), (" ", b" +", b" ")):
+        rows = [re.split(pattern, line.strip(trimmed) if trimmed else line) for line in lines]
+        header, columns = rows[0], list(zip(*rows[1:], strict=False))
+        if len(header) < 2 or {len(row) for row in rows} != {len(header)} or len(set(header)) < len(header):
+            continue
+        names = all(_NAME.fullmatch(one) for one in header)
+        if not names or not any(all(map(_NUMBER.fullmatch, column)) for column in columns):
+            continue
+        many = trimmed and any(line != line.strip() or b"  " in line for line in lines)
+        command = "sed -E 's/^ +//; s/ +/\\t/g'" if many else f"tr '{delimiter}' '\\t'"
+        return (
+            f"it was read as one column, and each row has {len(header)} fields between {delimiter!r}: if that separates "
+            f"them, have tabs do so: {command} < {name} | tare convert - OUT --from csv"
+        )
     return ""
 
 

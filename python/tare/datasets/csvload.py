@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.datasets import csv_missing, csv_quotes, csv_surprises, csvs, csvstream, encodings
+from tare.datasets import csv_comments, csv_missing, csv_quotes, csv_surprises, csvs, csvstream, encodings
 from tare.datasets.footprint import give_back
 from tare.datasets.source import Source
 from tare.errors import Limit, TareError
@@ -100,6 +100,9 @@ def _at_once(
     csvs.note_guessed(source, found)
     csv_missing.note_words(source, found.fields.words, found.table.schema)
     csv_surprises.note_surprises(source, data, found.table.schema, style)
+    if (comment := csv_comments.comment_among(data, style.delimiter)) is not None:
+        line = source.above.count(b"\n") + data.count(b"\n", 0, comment[0]) + 1
+        csv_comments.note_among(source, line, comment[1])
     return found.table, share
 
 

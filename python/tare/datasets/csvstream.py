@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tare._tare import row_end
-from tare.datasets import csv_quotes, csvs, encodings, recognise
+from tare.datasets import csv_comments, csv_quotes, csvs, encodings, recognise
 from tare.datasets.csv_dialect import Dialect, dialect
 from tare.datasets.csv_quotes import Undecided, delimiters_of_row, rows_within_quotes, whole_rows
 from tare.datasets.footprint import give_back
@@ -53,6 +53,8 @@ class Guess:
         names: Names of all columns, once they are known.
         rows_in_value: Of the first quoted value whose lines look like rows: the number of the line it begins in, 0
             if that is not known, and how many ends of lines it holds.
+        comment: Of the first line that looks like a comment and is read as a row: its number, 0 if that is not known, and
+            what it begins with.
         parts: The rows of the blocks, if they are kept.
     """
 
@@ -64,6 +66,7 @@ class Guess:
     zeros: set[str] = field(default_factory=set)
     names: list[str] | None = None
     rows_in_value: tuple[int, int] | None = None
+    comment: tuple[int, str] | None = None
     parts: list[pa.Table] = field(default_factory=list)
 
 
@@ -222,6 +225,9 @@ def guess(
         if part.rows_in_value is not None and found.rows_in_value is None:
             line, lines = part.rows_in_value
             found.rows_in_value = (0 if blocks.spread else before + line, lines)
+        if part.comment is not None and found.comment is None:
+            line, mark = part.comment
+            found.comment = (0 if blocks.spread else before + line, mark)
         before += part.lines
         found.names = part.names
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -258,6 +264,7 @@ class _Part:
         ends: The least and the most of its columns of whole numbers.
         lines: How many ends of lines it has.
         rows_in_value: Of the first quoted value whose lines look like rows: the line of the block it begins in, and how many ends of lines it holds.
+        comment: Of the first line that looks like a comment: its number in the block, and what it begins with.
     """
 
     guessed: csvs.Guessed
@@ -265,6 +272,7 @@ class _Part:
     ends: dict[str, tuple[int, int]]
     lines: int
     rows_in_value: tuple[int, int] | None
+    comment: tuple[int, str] | None = None
 
 
 def _part(blocks: Blocks, found: Guess, number: int, text: bytes, *, columns: list[str] | None) -> _Part:
@@ -284,13 +292,17 @@ def _part(blocks: Blocks, found: Guess, number: int, text: bytes, *, columns: li
     }
     ends = text.count(b"\n")
     repeated = text[: first_row(text)].count(b"\n") if number else 0  # lines of the header
+    comment = csv_comments.comment_among(text, style.delimiter) if found.comment is None else None
+    if comment is not None:
+        comment = (1 + text.count(b"\n", 0, comment[0]) - repeated, comment[1])
     value = None
     if ends > guessed.table.num_rows + 1 and found.rows_in_value is None:
         value = _rows_in_value(text, style)
     if value is None:
-        return _Part(guessed, names, numbers, ends - repeated, None)
+        return _Part(guessed, names, numbers, ends - repeated, None, comment)
     line = 1 + text.count(b"\n", 0, value[0]) - repeated
-    return _Part(guessed, names, numbers, ends - repeated, (line, text.count(b"\n", *value)))
+    rows_in_value = (line, text.count(b"\n", *value))
+    return _Part(guessed, names, numbers, ends - repeated, rows_in_value, comment)
 
 
 def _rows_in_value(text: bytes, style: Dialect) -> tuple[int, int] | None:
@@ -306,10 +318,12 @@ def _rows_in_value(text: bytes, style: Dialect) -> tuple[int, int] | None:
 
 
 def note_rows(source: Source, found: Guess) -> None:
-    """Notes the quoted value whose lines look like rows, if the first pass found one."""
+    """Notes the quoted value whose lines look like rows, and the comment among rows, if the first pass found one."""
     if found.rows_in_value is not None:
         line, lines = found.rows_in_value
         csv_quotes.note_rows(source, line or None, lines)
+    if found.comment is not None:
+        csv_comments.note_among(source, *found.comment)
 
 
 def tables(

@@ -24,7 +24,7 @@ from tare.datasets import (
     stretches,
     yaml_notes,
 )
-from tare.datasets.avro_plain import plain_table
+from tare.datasets.avro_plain import table_of_avro
 from tare.datasets.nesting import FLATTEN, MAX_DEPTH, check_tree
 from tare.datasets.numbers import finite, has_infinity, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
@@ -478,11 +478,9 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         data = encodings.to_utf8(source, data, encoding)
     try:
         with collector.paused():
-            table = plain_table(data) if own == "avro" else None
-            if (read := {"cbor": on_end.cbor, "msgpack": on_end.msgpack}.get(own)) is not None:
+            read = {"avro": table_of_avro, "cbor": on_end.cbor, "msgpack": on_end.msgpack}.get(own)
+            if read is not None:
                 value = read(source, data, functools.partial(decode_exactly, codec))
-            elif table is not None:
-                value = table
             else:
                 value = decode_exactly(codec, data, trust=allow_pickle)
     except DecodeError as error:

@@ -10,6 +10,8 @@ __all__ = ["advice", "likely", "without_mark"]
 
 _REGION_BYTES, _LOOKED_AT_BYTES = 4 << 10, 1 << 20
 _NEARLY, _SENSELESS = 0.04, 0.1
+# Systems of the 1980s have nearly all of their letters where latin1 has none: without these bytes it is none of theirs.
+_LETTERS = {"mac_roman": re.compile(rb"[\x80-\x9f]"), "cp850": re.compile(rb"[\x80-\xa5]")}
 _MIXED = 0.2  # of the lines with other than ASCII: fewer are UTF-8 by chance, as two bytes of Chinese may be
 # The characters that texts in Chinese, Korean and Japanese have most of: their encodings use the same bytes.
 _FREQUENT = frozenset(
@@ -48,6 +50,8 @@ _WITHIN_WORDS = frozenset("\u2019\u2018\u2013")
 _BESIDE_NUMBERS = frozenset("\u20ac\u00a3\u00a7\u00b0\u00b5")
 _MIDDLE_DOT = "\u00b7"
 _FINAL_SIGMA = "\u03c2"
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_PAIR = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf]")
 _RUN = re.compile(r"[^\x00-\x7f]+")
 _ORDINALS = "\u00aa\u00ba"
 
@@ -63,6 +67,8 @@ def likely(data: bytes) -> list[str]:
     """
     found = []
     for name, _, judge in _CANDIDATES:
+        if name in _LETTERS and not _LETTERS[name].search(data):
+            continue
         try:
             text = data.decode(name)
         except UnicodeDecodeError:
@@ -85,6 +91,8 @@ def advice(data: bytes, wrong: int) -> str:
     """
     number = data.count(b"\n", 0, wrong) + 1
     start = data.rfind(b"\n", 0, wrong) + 1
+    if _SURROGATE.match(data, wrong) and _has_only_surrogates(data[start : start + _LOOKED_AT_BYTES]):
+        return _of_surrogates(data, wrong, number)
     valid, other = _lines(data, start)
     if not data[:start].isascii():
         valid.append(data[:start])
@@ -96,6 +104,30 @@ def advice(data: bytes, wrong: int) -> str:
         )
     said = " or ".join(f"{name} ({_TITLES[name]})" for name in names)
     return f"Line {number:,} may be {said}: read it with --encoding {names[0]}, or convert the file to UTF-8."
+
+
+def _has_only_surrogates(text: bytes) -> bool:
+    """Whether all that is not UTF-8 in the first line of a text are surrogates."""
+    try:
+        text.splitlines()[0].decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _of_surrogates(data: bytes, wrong: int, number: int) -> str:
+    """Returns what to do with a half of a surrogate pair that stands as three bytes, as UTF-8 has none."""
+    shown = data[wrong : wrong + 3].hex(" ")
+    if _PAIR.match(data, wrong):
+        return (
+            f"Line {number:,} has a surrogate pair there ({data[wrong : wrong + 6].hex(' ')}), which is CESU-8 and not UTF-8: "
+            "read it in Python with .decode('utf-8', 'surrogatepass').encode('utf-16', 'surrogatepass').decode('utf-16'), "
+            "and write that as UTF-8."
+        )
+    return (
+        f"Line {number:,} has half of a surrogate pair there ({shown}), which is no character in any encoding, as where a text "
+        "was cut within one: repair that line, or write the file again."
+    )
 
 
 def without_mark(head: bytes) -> str:

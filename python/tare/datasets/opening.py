@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tare.datasets import csvload, documents, robjects, stretches, tables
+from tare.datasets import csvload, documents, robjects, stretches, tables, views
 from tare.datasets.source import Source, free_memory
 from tare.datasets.tables import check_columns, places_of
-from tare.datasets.views import NOTE, without_views
 from tare.errors import Limit
 
 __all__ = ["Loaded", "Options", "load"]
@@ -85,9 +84,9 @@ def load(source: Source, options: Options) -> Loaded:
             return _robject(source, options)
         else:
             return _document(source, options)
-    plain = without_views(value)
+    plain = views.without_views(value)
     if plain is not value:
-        source.notes.append(NOTE)
+        source.notes.append(views.note(value.schema))
     return Loaded(plain, "table", partial, source.notes)
 
 

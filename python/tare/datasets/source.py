@@ -289,7 +289,10 @@ def find(
         source.said, source.reader = said, reader
         if not source.head:
             source.format = format or _named(source.name) or ""
-            raise source.error(Truncated, "the file is empty (0 bytes)", offset=0, advice="Write it again.")
+            none = " If it is to hold no items, write one blank line." if source.format == "ndjson" else ""
+            raise source.error(
+                Truncated, "the file is empty (0 bytes)", offset=0, advice=f"Write it again.{none}"
+            )
         if rest is not None and compress.sniff(source.head) is not None:
             _drain(source, rest, max_bytes)  # what it holds may begin behind the head
             rest = None

@@ -11,7 +11,7 @@ from tare.datasets.invalid_texts import check_texts
 from tare.datasets.source import Source, printable
 from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 from tare.formats import parquet_footer
-from tare.formats.columnar import check_values, read_groups
+from tare.formats.columnar import check_names, check_values, read_groups
 from tare.formats.parquet_file import open_parquet
 from tare.frames import bytes_of
 
@@ -57,6 +57,7 @@ def load_parquet(
         open_parquet(file, columns=columns, page_checksum_verification=True) as parquet,
     ):
         meta = parquet.metadata
+        check_names(parquet.schema_arrow)
         check_columns(source, parquet.schema_arrow.names, columns)
         if max_bytes is None or meta.num_row_groups == 0:
             return check_texts(source, read_groups(parquet, columns=columns)), None
@@ -91,6 +92,7 @@ def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | No
             ends_with(source, b"ARROW1", least=16)
             reader = ipc.open_file(file)
             table, part = _batches(source, reader, max_bytes)
+        check_names(table.schema)
         if columns is not None:
             table = table.select(places_of(source, table.schema, columns))
         check_values(table)  # offsets and text of a foreign file are not to be trusted
@@ -293,6 +295,8 @@ class arrow_errors:  # noqa: N801 - it is used as a statement
         if error is None or isinstance(error, TareError):
             return
         text = printable(str(error).split("\n")[0], 160).rstrip(". ")
+        if isinstance(error, UnicodeDecodeError):  # of names: texts are looked at
+            text = f"a name in its schema is not UTF-8 ({printable(repr(error.object[:40]))})"
         if isinstance(error, pa.ArrowMemoryError | MemoryError):
             raise self.source.error(
                 Limit, f"it asks for more memory than there is ({text})", advice=self.advice

@@ -5,15 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
+from tare.datasets.source import printable
 from tare.errors import Unsupported
 from tare.frames import with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NOTE", "plain_batches", "without_views"]
+__all__ = ["note", "plain_batches", "without_views"]
 
-NOTE = "views of texts or bytes are read as texts or bytes: other types, the same values"
+_SHOWN = 3
+
+
+def note(schema: pa.Schema) -> str:
+    """Returns what to tell of the columns of a file that are read as another type.
+
+    Args:
+        schema: Their types in the file.
+
+    >>> import pyarrow as pa
+    >>> note(pa.schema({"t": pa.string_view(), "n": pa.int8()}))
+    'views of texts or bytes are read as texts or bytes (t: string_view): other types, the same values'
+    """
+    found = [f"{printable(field.name, 30)}: {field.type}" for field in schema if _has_views(field.type)]
+    shown = ", ".join([*(printable(one, 60) for one in found[:_SHOWN]), *["..."] * (len(found) > _SHOWN)])
+    return f"views of texts or bytes are read as texts or bytes ({shown}): other types, the same values"
 
 
 def without_views(table: pa.Table) -> pa.Table:

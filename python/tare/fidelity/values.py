@@ -373,6 +373,8 @@ class _Walk:
             self.tally.types[_type_change(a, b, side, names=names)] += 1
         if self.tally.known(path, verdict, side=side) is None:
             texts = (a, b) if names else (show(a), show(b))
+            if verdict == "type" and texts[0] == texts[1] and type(a) is not type(b):
+                texts = (type(a).__name__, type(b).__name__)  # e.g. of an integer and one of BSON's 64 bits
             self.tally.add(path, verdict, texts[0], texts[1], _where(where), side=side)
 
     def _reordered(self, left: list[Any], right: list[Any], pattern: str, where: Any) -> None:
@@ -398,10 +400,11 @@ class _Walk:
 
 
 def _is_same_moment(a: dt.datetime, b: Any) -> bool:
-    """Whether a time in a zone is one in UTC that does not say so."""
-    if a.tzinfo is None or not isinstance(b, dt.datetime) or b.tzinfo is not None:
+    """Whether of two times one is in a zone, and the other the same in UTC without saying so."""
+    if not isinstance(b, dt.datetime) or (a.tzinfo is None) == (b.tzinfo is None):
         return False
-    return a.astimezone(dt.UTC).replace(tzinfo=None) == b
+    plain = [one if one.tzinfo is None else one.astimezone(dt.UTC).replace(tzinfo=None) for one in (a, b)]
+    return plain[0] == plain[1]
 
 
 def _at_offset(a: dt.datetime, b: Any) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from tare.categories import one_dictionary
+from tare.categories import has_levels, one_dictionary
 from tare.formats.base import Buffer, Format, Option, Stream
 from tare.formats.columnar import (
     CHUNK_ROWS,
@@ -56,7 +56,18 @@ def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: str, layout: str, le
     if layout == "file":  # which has room for one dictionary of a column, a stream for many
         obj = one_dictionary(obj)
     with new(sink, obj.schema, options=_ipc_options(compression, level)) as writer:
-        writer.write_table(obj)
+        _write_batches(writer, obj)
+
+
+def _write_batches(writer: Any, table: pa.Table, most_rows: int | None = None) -> None:
+    """Writes a table; without rows as one batch if it has categories, whose levels stand in a batch alone."""
+    import pyarrow as pa
+
+    if table.num_rows or not any(map(has_levels, table.schema.types)):
+        writer.write_table(table, max_chunksize=most_rows)
+        return
+    columns = [column.combine_chunks() for column in table.columns]
+    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=table.schema))
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, layout: str, level: int | None) -> pa.Table:
@@ -131,7 +142,7 @@ def _write_pyarrow(obj: pa.Table, file: Any, *, compression: str, layout: str, l
     from pyarrow import ipc
 
     with ipc.new_stream(file, obj.schema, options=_ipc_options(compression, level)) as writer:
-        writer.write_table(obj, max_chunksize=CHUNK_ROWS)
+        _write_batches(writer, obj, CHUNK_ROWS)
 
 
 def _read_stream(file: Any, *, compression: str, layout: str, level: int | None) -> Iterator[pa.Table]:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 from tare.errors import ChecksumMismatch, Limit, Malformed
 
-__all__ = ["bounded_blocks", "bounded_rows", "checked_blocks", "may_exceed", "named_types"]
+__all__ = ["bounded_blocks", "bounded_rows", "checked_blocks", "is_empty", "may_exceed", "named_types"]
 
 _MAX_DEPTH = 1000
 _RECENT_BYTES = 20  # a checksum and the marker behind it
@@ -128,7 +128,7 @@ def may_exceed(schema: Any) -> bool:
     (True, False)
     """
     named = named_types(schema)
-    if _is_empty(schema, named, ()):
+    if is_empty(schema, named, ()):
         return True
     stack: list[tuple[Any, tuple[str, ...]]] = [(schema, ())]
     while stack:
@@ -140,7 +140,7 @@ def may_exceed(schema: Any) -> bool:
                 stack.append((named[node], within))
             continue
         if isinstance(node, dict):
-            if node.get("type") == "array" and _is_empty(node["items"], named, ()):
+            if node.get("type") == "array" and is_empty(node["items"], named, ()):
                 return True
             within = (*within, node["name"]) if node.get("type") in _NAMED and "name" in node else within
         stack += [(inner, within) for inner in _inner(node)]
@@ -177,21 +177,21 @@ def named_types(schema: Any) -> dict[str, Any]:
     return named
 
 
-def _is_empty(node: Any, named: dict[str, Any], within: tuple[str, ...]) -> bool:
+def is_empty(node: Any, named: dict[str, Any], within: tuple[str, ...]) -> bool:
     """Returns whether all values of a schema have no bytes."""
     if isinstance(node, str):
         if node not in named:
             return node == "null"
-        return node not in within and _is_empty(named[node], named, (*within, node))
+        return node not in within and is_empty(named[node], named, (*within, node))
     if not isinstance(node, dict):
         return False
     kind = node.get("type")
     if kind in ("record", "error"):
         within = (*within, node.get("name", ""))
-        return all(_is_empty(field["type"], named, within) for field in node.get("fields", ()))
+        return all(is_empty(field["type"], named, within) for field in node.get("fields", ()))
     if kind == "fixed":
         return node.get("size") == 0
-    return kind == "null" or (isinstance(kind, dict) and _is_empty(kind, named, within))
+    return kind == "null" or (isinstance(kind, dict) and is_empty(kind, named, within))
 
 
 class _Walk:
@@ -237,7 +237,7 @@ class _Walk:
             raise Limit(f"nested deeper than {_MAX_DEPTH:,} levels", format="avro")
         if count < 1:
             return
-        if not keyed and _is_empty(node, self._named, ()):
+        if not keyed and is_empty(node, self._named, ()):
             self._left -= count
             if self._left < 0:
                 raise Limit(f"it has more than {_MOST_EMPTY:,} values without bytes", format="avro")

@@ -25,6 +25,7 @@ __all__ = [
     "INFER_ROWS",
     "batches",
     "batches_of_groups",
+    "check_names",
     "check_values",
     "join",
     "levels",
@@ -70,8 +71,32 @@ def join(parts: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(parts)
 
 
+def check_names(schema: pa.Schema) -> None:
+    """Looks at every name of a schema of foreign bytes, which Arrow takes as they are.
+
+    Args:
+        schema: The schema.
+
+    Raises:
+        pyarrow.ArrowInvalid: A name is not UTF-8.
+    """
+    import pyarrow as pa
+
+    left: list[tuple[Any, int, str]] = [(field, place, "") for place, field in enumerate(schema)]
+    while left:
+        field, place, within = left.pop()
+        try:
+            name = field.name
+        except UnicodeDecodeError:
+            where = f"field {place + 1} within column {within[:40]!r}" if within else f"column {place + 1}"
+            raise pa.ArrowInvalid(f"the name of {where} is not UTF-8") from None
+        kind = field.type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        left += [(kind.field(at), at, within or name or "?") for at in range(kind.num_fields)]
+
+
 def check_values(table: pa.Table) -> None:
-    """Looks at every offset and text of a table, on as many cores as Arrow uses.
+    """Looks at every name, offset and text of a table, on as many cores as Arrow uses.
 
     Args:
         table: A table of foreign bytes, whose users would crash if it were not valid.
@@ -81,6 +106,7 @@ def check_values(table: pa.Table) -> None:
     """
     import pyarrow as pa
 
+    check_names(table.schema)
     # Counted without a look into it, which may not be safe yet.
     if pa.cpu_count() < 2 or table.num_columns < 2 or table.get_total_buffer_size() < _LEAST_BYTES:
         table.validate(full=True)

@@ -7,6 +7,7 @@ from typing import Any
 from tare.datasets.source import Source
 from tare.datasets.tables import arrow_errors, ends_with, random_access
 from tare.errors import DecodeError
+from tare.formats.columnar import check_names
 from tare.frames import bytes_of
 from tare.inspecting.findings import Findings, Part
 
@@ -63,6 +64,7 @@ def _look(source: Source, max_bytes: int) -> Findings:
     with arrow_errors(source, advice="Fetch or write it again."), random_access(source) as file:
         opened: Any = ipc.open_stream(file) if stream else ipc.open_file(file)
         schema = opened.schema
+        check_names(schema)
         sizes, nulls = [0] * len(schema), [0] * len(schema)
         rows = seen = batches = 0
         total = None if stream else opened.num_record_batches

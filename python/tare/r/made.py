@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tare.arrays import array_of
 from tare.categories import has_order, in_one_order, same_levels
 from tare.errors import EncodeError
+from tare.frames import with_columns
 from tare.r.losses import Loss, losses_of
 from tare.r.missing import NA
 
@@ -20,6 +21,8 @@ __all__ = ["core_of"]
 _PLAIN = frozenset({bool, float, str, bytes, complex})
 _TIMES = (dt.datetime, dt.date, dt.timedelta)
 _LEAST = -(2**31) + 1
+# Of a field: what R has there, as the core notes it.
+_NOTE = b"tare:r"
 
 
 def core_of(value: Any, found: list[Loss], *, simplify: int = 1) -> Core:
@@ -254,7 +257,7 @@ def _of_arrow(one: Any, path: str, found: list[Loss]) -> Core:
     from tare._tare import r_from_arrow
 
     try:
-        made, lost = r_from_arrow(_with_levels(_with_text_alone(_in_one_order(one))), {})
+        made, lost = r_from_arrow(_with_levels(_with_complex(_with_text_alone(_in_one_order(one)))), {})
     except ValueError as error:
         raise EncodeError(f"{path or 'it'}: {str(error)[:160]}", format="rds", path=path) from error
     found.extend(losses_of(lost, path))
@@ -269,6 +272,35 @@ def _with_text_alone(one: Any) -> Any:
     except UnicodeDecodeError:
         return one.replace_schema_metadata(None)
     return one
+
+
+def _with_complex(one: Any) -> Any:
+    """Returns a table whose columns of structs of re and im, as complex numbers are in Arrow, say that they are complex.
+
+    A table with the key ``r`` says itself what they are. A data frame, which a struct is else, has no missing row.
+    """
+    import pyarrow as pa
+
+    if not isinstance(one, pa.Table) or b"r" in (one.schema.metadata or {}):
+        return one
+    changed = {}
+    for at, (field, column) in enumerate(zip(one.schema, one.columns, strict=True)):
+        notes: Any = field.metadata or {}
+        if _is_complex(column) and _NOTE not in notes:
+            changed[at] = field.with_metadata({**notes, _NOTE: b"complex"}), column
+    return with_columns(one, changed)
+
+
+def _is_complex(column: Any) -> bool:
+    """Whether a column has a struct of re and im, both doubles, of which no part alone is missing."""
+    import pyarrow as pa
+
+    kind = column.type
+    if not pa.types.is_struct(kind) or [field.name for field in kind] != ["re", "im"]:
+        return False
+    if any(field.type != pa.float64() for field in kind):
+        return False
+    return not any(part.null_count for chunk in column.drop_null().chunks for part in chunk.flatten())
 
 
 def _in_one_order(one: Any) -> Any:

@@ -78,7 +78,9 @@ def plain_value(
                 f"it holds {len(held):,} variables: choose one with --variable NAME (variable=) of {_listed(held)}"
             )
         else:
-            return {name: _of(core, settings, found, f"${name}", nested=True) for name, core in held}
+            return {
+                name: _variable(core, settings, found, f"${name}", tabular=tabular) for name, core in held
+            }
     if tabular and _is_vector(held):
         return _columns(held, name, path, found)
     if is_table(held) and not keyed:
@@ -89,6 +91,13 @@ def plain_value(
     if is_table(held) and isinstance(found, Losses):
         _add_of_schema(held, path, found)
     return value
+
+
+def _variable(core: Core, settings: Settings, found: list[Loss], path: str, *, tabular: bool) -> Any:
+    """The value of one of several variables; complex numbers that become a column are structs of both parts, as in a data frame."""
+    if tabular and core.type == "complex":
+        return _of(core, _ARROW, found, path, nested=True).to_pylist()
+    return _of(core, settings, found, path, nested=True)
 
 
 def _without_schema(

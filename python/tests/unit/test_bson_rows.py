@@ -30,3 +30,11 @@ def test_a_value_that_it_changes_is_still_refused(tmp_path: Path) -> None:
     with pytest.raises(EncodeError, match="'t' would change"):
         tare.convert(table, tmp_path / "x.bson")
     assert not any(tmp_path.iterdir())
+
+
+def test_integers_of_another_type_are_named_by_it(tmp_path: Path) -> None:
+    """Both have the same text, and a line that says `1 comes back as 1` would tell nothing."""
+    need_module("bson")
+    (tmp_path / "x.json").write_text('{"a": 1099511627776, "b": 1}')
+    done = tare.convert(tmp_path / "x.json", tmp_path / "x.bson")
+    assert [(one["path"], one["from"], one["to"]) for one in done.changes] == [("a", "int", "Int64")]

@@ -12,7 +12,7 @@ from support.capabilities import need_codec
 
 import tare
 from tare.converting.changes import document_changes, table_changes
-from tare.errors import EncodeError, Unsupported
+from tare.errors import EncodeError, Truncated, Unsupported
 from tare.fidelity import compare
 
 
@@ -248,3 +248,15 @@ def test_words_in_text_are_no_numbers(tmp_path):
     assert not tare.convert(pa.table({"w": ["NaN"]}), tmp_path / "x.json").changes
     with pytest.raises(EncodeError, match="Infinity is written as"):
         tare.convert(pa.table({"l": [[1.0], [float("inf")]]}), tmp_path / "y.json")
+
+
+@pytest.mark.parametrize("value", [[], pa.table({"a": pa.array([], pa.int64())})])
+def test_a_list_without_items_is_told_to_be_a_blank_line_of_ndjson(tmp_path, value):
+    """It comes back, and an empty file says what to write in its place."""
+    done = tare.convert(value, tmp_path / "x.ndjson")
+    assert (tmp_path / "x.ndjson").read_bytes() == b"\n"
+    assert any("one blank line" in note for note in done.notes)
+    assert tare.read(tmp_path / "x.ndjson") == []
+    (tmp_path / "x.ndjson").write_bytes(b"")
+    with pytest.raises(Truncated, match=r"empty .0 bytes.*write one blank line"):
+        tare.read(tmp_path / "x.ndjson")

@@ -12,8 +12,13 @@ OFFSETS = "times with offsets are read as UTC: 'ts'"
 VERSIONS = "texts such as 1.10 are read as numbers (1.1): 'version'"
 MARK = "'{}' is read as text; if it stands for a missing value, leave the field empty: '{}'"
 AGAIN = "its header stands again in line 3, as where files were joined: there it is read as a row"
+BETWEEN = "it was read as one column, and each row has {} fields between {!r}: if that separates them, have tabs do so: {}"
+COLONS = BETWEEN.format(2, ":", "tr ':' '\\t' < a.csv | tare convert - OUT --from csv")
+BLANKS = BETWEEN.format(2, " ", "tr ' ' '\\t' < a.csv | tare convert - OUT --from csv")
+ALIGNED = BETWEEN.format(2, " ", "sed -E 's/^ +//; s/ +/\\t/g' < a.csv | tare convert - OUT --from csv")
 THOUSANDS = "numbers with thousands separators are read as text: 'amount'"
 DATES = "dates in another form than 2024-01-31 are read as text: '{}'"
+COMMENT = "line {} begins with '{mark}' and is read as a row: if it is a comment, remove it, e.g. by grep -v '^{mark}' a.csv"
 COMMA = "numbers with a decimal comma are read as text: 'betrag'"
 
 
@@ -51,6 +56,19 @@ COMMA = "numbers with a decimal comma are read as text: 'betrag'"
         ("a.csv", "x,y\r\n1,a\r\n\ufeffx,y\r\n2,b\r\n", AGAIN),
         ("a.csv", "x,y\n1,a\nx,yes\n2,b\n", ""),
         ("a.csv", "datum;betrag\n01.02.2023;7,5\n02.02.2023;12,5\n", DATES.format("datum")),
+        ("a.csv", "a:b\n1:2\n3:4\n", COLONS),
+        ("a.csv", "title year\nAlien 1979\nJaws 1975\n", BLANKS),
+        ("a.csv", "  id  value\n   1    2.5\n  22    3.5\n", ALIGNED),
+        ("a.csv", "first name\nJohn Smith\nJane Doe\n", ""),
+        ("a.csv", "11:00\n10:30\n12:30\n", ""),
+        ("a.csv", "time of day\n10:30\n12:30\n", ""),
+        ("a.csv", "Item 1\nItem 2\nItem 3\n", ""),
+        ("a.csv", "a,b\n1,2\n#c,d\n2,3\n", COMMENT.format(3, mark="#")),
+        ("a.csv", "a,b\n#c,d\n2,3\n", COMMENT.format(2, mark="#")),
+        ("a.csv", "a\n1\n//c\n2\n", COMMENT.format(3, mark="//")),
+        ("a.csv", "a,b\nx,1\n# y, z\nu,2\n", COMMENT.format(3, mark="#")),
+        ("a.csv", "a,b\nx,1\n#y,3\nu,2\n", ""),
+        ("a.csv", 'a,b\n1,"x\n#y"\n3,2\n', ""),
     ],
 )
 def test_what_a_type_does_not_say_is_told(tmp_path, monkeypatch, name, text, note, stream_bytes):
@@ -84,3 +102,12 @@ def test_batches_tell_it_once(tmp_path, monkeypatch):
     done = tare_io.convert(path, tmp_path / "a.parquet")
     assert done.streamed
     assert done.notes.count(COMMA) == 1
+
+
+def test_a_comment_far_within_a_large_file_has_its_line(tmp_path, monkeypatch):
+    """In the third block of a megabyte."""
+    monkeypatch.setattr(csvload, "STREAM_BYTES", 1)
+    path = tmp_path / "a.csv"
+    rows = [f"{number},{'x' * 30}\n" for number in range(100_000)]
+    path.write_text("".join(["a,b\n", *rows[:80_000], "#c,d\n", *rows[80_000:]]))
+    assert any(note.startswith("line 80,002 begins with '#'") for note in open_dataset(path).notes)

@@ -103,6 +103,27 @@ def test_a_text_of_two_encodings_is_said_to_be_one(tmp_path):
         open_dataset(path)
 
 
+@pytest.mark.parametrize("byte", range(0xA6, 0x100))
+@pytest.mark.parametrize("around", [b'{"a":"%c"}', b"x%cx", b"5 %c", b"%cX"])
+def test_old_systems_are_not_named_for_a_byte_that_is_usual_today(byte, around):
+    """0xff is a letter of latin1, and the blank of DOS that does not break."""
+    assert {"cp850", "mac_roman"}.isdisjoint(likely(around % byte))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json"])
+def test_surrogates_are_said_to_be_such(tmp_path, name):
+    """Halves are no character anywhere, and pairs are CESU-8: every byte of both is a letter of cp1252."""
+    text = {"a.csv": b"a\n1 %b\n"}.get(name, b'{"a": "%b"}\n')
+    (tmp_path / name).write_bytes(text % b"\xed\xa0\x80")
+    with pytest.raises(
+        Malformed, match=r"half of a surrogate pair there \(ed a0 80\).*which is no character"
+    ):
+        open_dataset(tmp_path / name)
+    (tmp_path / name).write_bytes(text % b"\xed\xa0\xbd\xed\xb8\x80")
+    with pytest.raises(Malformed, match=r"surrogate pair there \(ed a0 bd ed b8 80\), which is CESU-8"):
+        open_dataset(tmp_path / name)
+
+
 def test_bytes_of_no_encoding_get_an_answer_all_the_same(tmp_path):
     """Quickly, of a large file too."""
     draw = random.Random(5)

@@ -215,3 +215,20 @@ def test_what_is_refused_of_json_is_named(text: str, target: str, said: str, tmp
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(TareError, match=re.escape(said)):
         tare.convert(tmp_path / "a.json", tmp_path / f"b.{target}")
+
+
+@pytest.mark.parametrize("ending", ["arrow", "parquet"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_names_that_are_no_text_are_refused(tmp_path: Path, ending: str, nested: bool) -> None:
+    """Arrow takes them, and what asks for them ended in a panic, or in an error of Python's."""
+    column = pa.array([{"zzqzz": 1}]) if nested else pa.array([1])
+
+    path = tmp_path / f"x.{ending}"
+    tare.write(pa.table({"c" if nested else "zzqzz": column}), path)
+    data = path.read_bytes()
+    assert b"zzqzz" in data
+    path.write_bytes(data.replace(b"zzqzz", b"zz\xffzz"))
+    for use in (tare.read, lambda path: tare.convert(path, tmp_path / "y.ndjson")):
+        with pytest.raises(Malformed, match=r"x.(arrow|parquet): .*name .*is not UTF-8"):
+            use(path)
+    assert tare.inspect(path).error

@@ -195,3 +195,63 @@ def test_bytes_that_are_no_text_are_read_whole(tmp_path: Path, monkeypatch: pyte
     assert tare.read(tmp_path / "x.csv")["b"].to_pylist() == ["YQ=="] * 4 + ["/w=="]
     with pytest.raises(EncodeError, match="csv: column 'b', row 5: its bytes are not UTF-8"):
         tare.convert(tmp_path / "x.arrow", io.BytesIO(), codec="csv", verify=False)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(
+    "target", ["json", "ndjson", "msgpack", "cbor", "bson", "yaml", "avro", "orc", "parquet", "rds", "qs2"]
+)
+def test_intervals_are_lists_of_their_parts(target: str, nested: bool, tmp_path: Path) -> None:
+    """In every format that has lists; months, days and nanoseconds in this order."""
+    need_codec(target)
+    spans = pa.array([(1, -2, 3), None], pa.month_day_nano_interval())
+    done = tare.convert(pa.table({"i": in_lists(spans) if nested else spans}), tmp_path / f"x.{target}")
+    assert {one["verdict"] for one in done.changes} == {"type"}
+    back = tare.read(tmp_path / f"x.{target}")
+    rows = back.to_pylist() if hasattr(back, "to_pylist") else back
+    found = [row["i"] for row in rows] if isinstance(rows, list) else rows["i"]
+    assert ([[[1, -2, 3]], [None]] if nested else [[1, -2, 3], None]) == found
+
+
+def test_intervals_are_refused_by_column_where_there_are_no_lists(tmp_path: Path) -> None:
+    spans = pa.array([(1, -2, 3)], pa.month_day_nano_interval())
+    with pytest.raises(EncodeError, match=r"csv.*month_day_nano_interval.* in column 'i'"):
+        tare.convert(pa.table({"i": spans}), tmp_path / "x.csv")
+
+
+LARGE = {
+    "decimals": (pa.array([Decimal("1.10"), None]), "ndjson", ["1.10", None]),
+    "bytes": (pa.array([b"\xff", None]), "ndjson", ["/w==", None]),
+    "lengths of time": (pa.array([1, None], pa.duration("s")), "ndjson", ["PT1S", None]),
+    "decimals in lists": (in_lists(pa.array([Decimal("1.10"), None])), "ndjson", [["1.10"], [None]]),
+    "hundreds": (HUNDREDS, "parquet", [Decimal(1200), None]),
+    "intervals": (pa.array([(1, 2, 3), None], pa.month_day_nano_interval()), "parquet", [[1, 2, 3], None]),
+    "identifiers": (pa.array([ID.bytes, None], pa.uuid()), "csv", [str(ID), None]),
+    "times within": (FINE, "ndjson", FINE_TEXTS),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_files_are_written_as_small_ones_are(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files beyond what is read at once go batch by batch, and the first batch of such a column was refused."""
+    array, target, wanted = LARGE[name]
+    monkeypatch.setattr(tare.io, "STREAM_BYTES", 0)
+    table = pa.table({"c": array, "n": range(len(array))})
+    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as file:
+        file.write_table(table)
+    tare.convert(tmp_path / "x.arrow", tmp_path / f"x.{target}", verify=False)
+    back = tare.read(tmp_path / f"x.{target}")
+    assert wanted == (back["c"].to_pylist() if isinstance(back, pa.Table) else [row["c"] for row in back])
+
+
+def test_large_files_name_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the file and the column, as small ones do, and without reading the rest."""
+    monkeypatch.setattr(tare.io, "STREAM_BYTES", 0)
+    monkeypatch.setattr(tare.io, "_whole", None)
+    table = pa.table({"c": in_lists(FINE)})
+    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as file:
+        file.write_table(table)
+    with pytest.raises(EncodeError, match=r"x\.arrow: csv:pyarrow: .*in column 'c'.*Nothing was written"):
+        tare.convert(tmp_path / "x.arrow", tmp_path / "x.csv", verify=False)

@@ -307,3 +307,71 @@ def test_values_of_many_vectors_are_those_of_one_data_frame():
     assert {"n": "Int32", "m": "int32", "y": "float64", "b": "bool"}.items() <= frame.dtypes.astype(
         str
     ).to_dict().items()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "orc", "arrow", "avro"])
+@pytest.mark.parametrize("text", ["c(1+2i, NA)", "structure(c(1i, NA, 2i, 3+0i), dim = c(2L, 2L))"])
+def test_complex_numbers_come_back_from_tables_without_notes_of_r(tmp_path, text, ending):
+    """A struct of re and im was taken for a data frame, which has no missing row."""
+    made = tmp_path / f"x.{ending}"
+    tare.convert(rds(tmp_path / "x.rds", text), made)
+    tare.convert(made, tmp_path / "back.rds")
+    assert "complex" == next(iter(r.read(tmp_path / "back.rds", as_="robject"))).type
+
+
+def test_data_frames_of_re_and_im_stay_data_frames(tmp_path):
+    """The key `r` tells which structs are complex numbers."""
+    frame = """structure(list(q = 1:2, b = structure(list(re = c(1, 2), im = c(3, 4)), class = "data.frame",
+      row.names = c(NA, -2L))), class = "data.frame", row.names = c(NA, -2L))"""
+    tare.convert(rds(tmp_path / "x.rds", frame), tmp_path / "x.arrow")
+    tare.convert(tmp_path / "x.arrow", tmp_path / "back.rds")
+    assert r.read(tmp_path / "x.rds", as_="robject") == r.read(tmp_path / "back.rds", as_="robject")
+
+
+ORDERED = 'structure(c(2L, 1L, NA), levels = c("lo", "hi"), class = c("ordered", "factor"))'
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "ndjson", "avro"])
+@pytest.mark.parametrize("list_of", [False, True])
+def test_ordered_factors_are_their_texts_where_no_format_has_their_order(tmp_path, ending, list_of):
+    """As factors are: told as a loss of R's, which `strict` alone refuses."""
+    column = f"list({ORDERED}, {ORDERED}, NULL)" if list_of else ORDERED
+    frame = f'structure(list(n = 1:3, f = {column}), class = "data.frame", row.names = c(NA, -3L))'
+    source, made = rds(tmp_path / "x.rds", frame), tmp_path / f"x.{ending}"
+    if list_of and ending == "csv":
+        return  # which has no lists
+    with pytest.raises(LossError, match=r"\$f@levels.*levels and their order"):
+        tare.convert(source, made, strict=True)
+    done = tare.convert(source, made)
+    assert "$f@levels" in [loss["path"] for loss in done.losses]
+    back = tare.read(made)
+    found = back["f"].to_pylist() if isinstance(back, pa.Table) else [row["f"] for row in back]
+    assert ([["hi", "lo", None], ["hi", "lo", None], None] if list_of else ["hi", "lo", None]) == found
+
+
+@pytest.mark.parametrize(
+    "text", [b"a: 2020-01-01 10:00:00\n", b"- 2020-01-01 10:00:00\n- [2021-01-01 10:00:00]\n"]
+)
+def test_times_without_a_zone_go_to_r_as_those_of_tables_do(tmp_path, text):
+    """R has moments alone: they are in UTC, which is a change of the type; documents with times were refused."""
+    (tmp_path / "x.yaml").write_bytes(text)
+    done = tare.convert(tmp_path / "x.yaml", tmp_path / "x.rds")
+    assert {change["verdict"] for change in done.changes} == {"type"}
+
+
+@pytest.mark.parametrize("layout", ["file", "stream"])
+def test_factors_without_rows_keep_their_levels_in_arrow(tmp_path, layout):
+    """They stand in a batch, and a table without rows had none."""
+    frame = 'structure(list(f = structure(integer(0), levels = c("b", "a"), class = "factor")), class = "data.frame", row.names = integer(0))'
+    tare.convert(rds(tmp_path / "x.rds", frame), tmp_path / "x.arrow", codec=f"arrow:pyarrow,layout={layout}")
+    tare.convert(tmp_path / "x.arrow", tmp_path / "back.rds")
+    assert r.read(tmp_path / "x.rds", as_="robject") == r.read(tmp_path / "back.rds", as_="robject")
+
+
+def test_complex_numbers_are_a_column_beside_other_variables(tmp_path):
+    """As they are alone; several vectors of one length are the columns of a table."""
+    variables = {"a": dput("c(1+2i, NA)", as_="robject"), "b": dput("c(1, 2)", as_="robject")}
+    r.write(variables, tmp_path / "x.RData")
+    tare.convert(tmp_path / "x.RData", tmp_path / "x.parquet")
+    back = pq.read_table(tmp_path / "x.parquet").to_pydict()
+    assert {"a": [{"re": 1.0, "im": 2.0}, None], "b": [1.0, 2.0]} == back

@@ -555,3 +555,12 @@ def test_merges_of_merges_of_yaml_end(tmp_path):
     (tmp_path / "y.yaml").write_text(few)
     done = tare.convert(tmp_path / "y.yaml", tmp_path / "y.json")
     assert "ruamel.yaml (YAML 1.2)" == done.second["source"]["reader"]
+
+
+@pytest.mark.parametrize("target", ["arrow", "avro", "ndjson"])
+def test_names_with_nul_are_not_given_to_polars(tmp_path, capfd, target):
+    """It panics, with a trace on standard error before any exception is caught."""
+    need_module("polars")
+    source = written(tmp_path, "x.arrow", pa.table({"a\0": [1], "s": [{"b\0": 1}]}))
+    tare_io.convert(source, tmp_path / f"y.{target}", verify=True)
+    assert "panicked" not in capfd.readouterr().err

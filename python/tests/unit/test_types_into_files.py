@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import orc
+from support.capabilities import need_codec
 
 import tare
 from tare.errors import EncodeError, Limit, Unsupported
@@ -163,6 +164,19 @@ def test_days_of_no_four_digits_are_text_or_refused(
     far = within(pa.array([0, None, 100_000_000 * days], numbers).cast(kind))
     with pytest.raises(Unsupported, match=r"column 'c', row 3: .*beyond the years -32,767 to 32,767"):
         tare.convert(pa.table({"c": far}), tmp_path / "x.csv", verify=verify)
+
+
+@pytest.mark.parametrize("target", ["json", "ndjson", "yaml", "avro", "cbor"])
+def test_dates_beyond_those_of_python_are_refused_with_what_holds_them(target: str, tmp_path: Path) -> None:
+    """Rather than texts of years that a reader of these formats takes for no date."""
+    need_codec(target)
+    table = pa.table({"c": pa.array([None, 2_932_897], pa.date32())})
+    with pytest.raises(
+        Unsupported, match=r"column 'c', row 2: .*years 1 to 9999.*Parquet and Arrow hold it, and CSV"
+    ):
+        tare.convert(table, tmp_path / f"x.{target}")
+    for able in ("parquet", "arrow", "csv"):
+        tare.convert(table, tmp_path / f"x.{able}")
 
 
 def test_an_offset_that_lost_its_seconds_is_another_moment() -> None:

@@ -82,7 +82,9 @@ def _by(request: Request, readers: dict[str, _Reader], why: str) -> SecondReadin
         return SecondReading(why="its columns cannot be told apart")
     for name, read in readers.items():
         if name == "polars" and not (
-            _are_distinct(table.schema.names) and all(map(_is_of_polars, table.schema.types))
+            _are_distinct(table.schema.names)
+            and all(map(_is_of_polars, table.schema.types))
+            and not any("\0" in f"{field.name}{field.type}" for field in table.schema)  # of which it panics
         ):
             why = "polars does not read its types or names"
             continue
