@@ -135,7 +135,7 @@ def _over(found: Digest) -> str:
     rate, trip = number(weights.get("v")), number(weights.get("rtt"))
     if not rate or not (found.profile == "message" or found.verdict.get("linked")):
         return ""
-    return f" over {text.rate(rate)}{f' and {trip * 1e3:.3g} ms' if trip else ''}"
+    return f" over {verdict_text.rate(rate)}{f' and {trip * 1e3:.3g} ms' if trip else ''}"
 
 
 def _headline(found: Digest, width: int) -> list[Line]:
