@@ -328,7 +328,7 @@ def test_a_link_counts_in_every_use_that_reads_files(profile: str | None) -> Non
     verdict = record["derived"]["headline"]
     assert ("parquet:pyarrow", 1e6, True) == (verdict["codec"], verdict["weights"]["v"], verdict["linked"])
     shown = " ".join(terminal.render(record).split())
-    assert f"use: {profile or 'keep'} over 1.00 MB/s and 30 ms" in shown
+    assert f"use: {profile or 'keep'} over 1 MB/s and 30 ms" in shown
     assert re.search(
         r"Cost: 1 write \+ \d+ reads? at 1 MB/s.*the round trip of 30 ms, the same for all", shown
     )
