@@ -24,6 +24,9 @@ settings.load_profile("tare")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What is printed into a pipe is as wide as this says, and tests expect the usual width.
+os.environ.pop("COLUMNS", None)
+
 
 def pytest_make_parametrize_id(val: object) -> str | None:
     """A long value is named by its length and a checksum: pytest puts the name of a test into the environment of its children."""

@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from tare.cli.lines import aligned, bytes_text, clean, time_text
+from tare.cli.saved_records import SavedRecord
 
 __all__ = ["command"]
 
 
 @click.command("compare", short_help="Compare two records case by case.")
-@click.argument("a", type=click.Path(exists=True, dir_okay=False))
-@click.argument("b", type=click.Path(exists=True, dir_okay=False))
+@click.argument("a", type=SavedRecord())
+@click.argument("b", type=SavedRecord())
 @click.option(
     "--across", is_flag=True, help="Compare different machines or data: ratios to the base codec only."
 )

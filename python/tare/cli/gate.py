@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tare.cli.lines import clean
+from tare.cli.saved_records import SavedRecord
 from tare.cli.types import Seconds
 
 __all__ = ["command"]
@@ -18,11 +19,11 @@ __all__ = ["command"]
 @click.option(
     "--baseline",
     required=True,
-    type=click.Path(exists=True, dir_okay=False),
+    type=SavedRecord(),
     metavar="RECORD",
     help="The record to hold against.",
 )
-@click.argument("current", required=False, type=click.Path(exists=True, dir_okay=False))
+@click.argument("current", required=False, type=SavedRecord())
 @click.option(
     "--data",
     metavar="DATA",

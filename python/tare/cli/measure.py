@@ -417,7 +417,7 @@ def overrun(record: dict[str, Any]) -> str:
     """How much longer than its time limit a run took; empty if by less than a second or a twentieth.
 
     >>> overrun({"elapsed_s": 36.3, "settings": {"time_s": 20.0}, "noise": {"overrun_s": 16.3}})
-    'the run took 36.3 s, 16.3 s more than --time: one call or one launch lasted longer than expected'
+    'the run took 36.3 s, 16.3 s more than --time: opening the data, starting a process or one call took longer than expected'
     """
     over_s = (record.get("noise") or {}).get("overrun_s") or 0.0
     limit_s = (record.get("settings") or {}).get("time_s") or 0.0
@@ -425,7 +425,7 @@ def overrun(record: dict[str, Any]) -> str:
         return ""
     return (
         f"the run took {record['elapsed_s']:.1f} s, {over_s:.1f} s more than --time: "
-        "one call or one launch lasted longer than expected"
+        "opening the data, starting a process or one call took longer than expected"
     )
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-__all__ = ["find_record", "last_record", "name_of_record", "records_folder"]
+import click
+
+__all__ = ["SavedRecord", "find_record", "last_record", "name_of_record", "records_folder"]
 
 _ENDINGS = (".tare.json", ".tare.json.zst")
 
@@ -34,6 +37,17 @@ def name_of_record(path: str) -> str:
     if Path(path).parent != records_folder():
         return path
     return Path(path).name.removesuffix(".zst").removesuffix(".tare.json")
+
+
+class SavedRecord(click.Path):
+    """The file of a record, or a name among the saved ones, such as ``flights-1``."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of the record."""
+        return super().convert(find_record(str(value)), param, ctx)
 
 
 def find_record(name: str) -> str:

@@ -25,7 +25,7 @@ def compare_shapes(original: Any, back: Any, paths: list[str], tally: Tally) -> 
     >>> frame = pd.DataFrame({"v": [1.5]}, index=pd.Index(["a"], name="k"))
     >>> compare_shapes(convert(frame, "arrow"), convert(frame.reset_index(), "arrow"), ["v", "k"], tally)
     >>> tally.found
-    {('', 'index', 'type'): [1, '"k"', 'none', '']}
+    {('', 'index', 'type'): [1, "'k'", 'none', '']}
     """
     before, after = shape_of_table(original), shape_of_table(back)
     if _index(before, before) != _index(after, before):

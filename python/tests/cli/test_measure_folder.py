@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import shlex
 from typing import Any
 
@@ -51,7 +52,8 @@ def test_the_commands_that_are_printed_for_a_folder_work(logs, capsys):
     size = sum(path.stat().st_size for path in logs.glob("*.ndjson"))
     assert shown.startswith(f"my logs/   1,200 items   3 files, {size / 1000:.1f} kB as NDJSON")
     assert "1 file passed over: of no format that is known by the ending (README)" in said
-    reading = shown[shown.index("  Read it:") :].partition(":")[2].strip().partition("\n  All")[0]
+    reading = shown[shown.index("  Read it:") :].partition(":")[2].strip()
+    reading = re.split(r"\n  (?:Table:|All|Details)", reading)[0]
     assert all(len(line) <= 80 for line in f"  Read it:  {reading}".splitlines()), reading
     lines = {
         line.partition(":")[0].strip(): line.partition(":")[2].strip()

@@ -176,7 +176,7 @@ def test_a_wrong_column_is_found_by_the_other_reader(tmp_path: Any, monkeypatch:
     assert done.second["source"]["reader"] == "fastavro"
     wrong = pa.table({"v": pa.array([1, 3], pa.int32())})
     monkeypatch.setattr("tare.datasets.avro_plain.plain_table", lambda _: wrong)
-    with pytest.raises(DecodeError, match=r"column v, row 2: Tare reads 3, fastavro 2"):
+    with pytest.raises(DecodeError, match=r"column 'v', row 2: Tare reads 3, fastavro 2"):
         tare.convert(path, tmp_path / "b.parquet")
 
 

@@ -191,5 +191,5 @@ def test_many_rows_side_by_side_are_what_they_are_one_by_one() -> None:
             assert found.value.equals(whole), threads
             notes[threads] = found.notes
     assert notes[1] == notes[2] == notes[3]
-    assert any("'NA' in c6" in note for note in notes[1])
+    assert any("'NA' in 'c6'" in note for note in notes[1])
     assert any(note.startswith(csvs.KEPT) and "c4" in note for note in notes[1])

@@ -54,4 +54,4 @@ def test_what_is_not_there_is_named(s3_server: str, tmp_path: Path, monkeypatch:
     assert "s3://bucket/measured/none.csv" in done.stderr
     done = invoke("measure", "s3://bucket/measured/*.csv", cwd=tmp_path)
     assert 2 == done.returncode
-    assert "The command reads one object: name it, or copy them all" in done.stderr
+    assert "Name the object, or copy them all" in done.stderr

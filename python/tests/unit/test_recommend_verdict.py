@@ -393,16 +393,16 @@ def test_columns_of_another_type_are_named_with_what_they_become():
             "in": "['b', 'a']",
             "out": "['a', 'b']",
         },
-        {"path": "lst", "verdict": "type", "side": "", "in": "list<l: int8>", "out": "large_list<l: int8>"},
+        {"path": "lst", "verdict": "type", "side": "", "in": "list<l: int8>", "out": "list<l: int32>"},
     ]
     case = {"verify": {"verdict": "type", "columns": 7, "changes": changes}}
     cat = "'cat' with another dictionary index type (categories in another order)"
-    assert wording.came_back(case) == f"keeps every value, {cat}, 'lst' as large_list"
+    assert wording.came_back(case) == f"keeps every value, {cat}, 'lst' as another list"
     changes += [
         {"path": f"t{n}", "verdict": "type", "side": "", "in": "int32", "out": "double"} for n in range(3)
     ]
     assert (
-        wording.came_back(case) == f"keeps every value, {cat}, 'lst' as large_list, 't0' as double and 2 more"
+        wording.came_back(case) == f"keeps every value, {cat}, 'lst' as another list, 't0' as double and 2 more"
     )
     case["verify"]["changes"] = changes[1:2]
     assert wording.came_back(case) == "keeps every value, column 'cat' with its categories in another order"

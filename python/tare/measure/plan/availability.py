@@ -348,7 +348,8 @@ def left_after(
 
     Args:
         unwanted: Ids of codecs, of libraries as ``json:orjson`` with all their options, or of
-            formats; one that ends in ``*`` stands for every codec whose id begins so.
+            formats; names of libraries and compressors alone, as ``duckdb``; one that ends in ``*`` stands for every
+            codec whose id begins so.
         found: What would be tried.
         given: Commands of further workers, by name.
         check: Called while workers are asked what they have; what it raises ends them.
@@ -360,6 +361,8 @@ def left_after(
     >>> left = left_after(["json", "pickle:stdlib"], [Codec.parse("json:orjson"), Codec.parse("csv:stdlib")])
     >>> [str(codec) for codec in left]
     ['csv:stdlib']
+    >>> left_after(["orjson"], [Codec.parse("json:orjson"), Codec.parse("ndjson:orjson")])
+    []
     """
     out: set[Codec] = set()
     for text in unwanted:
@@ -368,6 +371,7 @@ def left_after(
             for codec in found
             if _printed(text, codec)
             in (str(codec), codec.format.id, f"{codec.format.id}:{codec.library.name}")
+            or text.lower() in (codec.library.name.lower(), codec.compressor)
             or (text.endswith("*") and is_level(text, str(codec)))
         ]
         if not several:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,11 @@ WORTH_OF_SIZE = 1.05
 SMALLER = 0.95
 # One message is measured, but they are sent by the million: each microsecond counts.
 REPEATED = ("message",)
+# So few bytes of these formats are read in a few milliseconds, whether that was timed or not.
+_QUICK, _TINY_BYTES = (
+    ("csv", "json", "ndjson", "parquet", "arrow", "msgpack", "cbor", "bson", "blit"),
+    64 << 10,
+)
 # Nobody feels this in the whole use, seconds.
 MOMENT_S = 10e-3
 
@@ -200,7 +206,8 @@ def keeps_file(verdict: Mapping[str, Any]) -> bool:
     (True, False)
     """
     source = verdict.get("source") or {}
-    return bool(verdict.get("small") and source.get("codec") and source_name(source))
+    tiny = source.get("format") in _QUICK and (source.get("bytes") or math.inf) <= _TINY_BYTES
+    return bool(verdict.get("small") and (source.get("codec") or tiny) and source_name(source))
 
 
 def rarity(codec: str, source_format: str = "") -> int:

@@ -80,6 +80,8 @@ def heading(found: Digest) -> str:
     if not verdict:
         return "No answer yet: nothing was measured."
     if not verdict.get("codec"):
+        if str(verdict.get("sentence") or "").startswith("No answer yet"):
+            return "No answer yet: too little was measured in the time."
         return f"No codec fits {text.visible(found.profile, 20)}."
     if keeps := text.one_line(verdict.get("keeps_file") or "", 200):
         return f"{keeps[:1].upper()}{keeps[1:]}."
