@@ -421,7 +421,7 @@ def _with_maps(name: str, cells: list[Any], kind: Any) -> Any:
 def _told(found: Comparison) -> list[dict[str, Any]]:
     return [
         _change(
-            one.path, "lost" if one.side == "metadata" else one.verdict, one.in_, one.out, one.count,
+            one.path, "lost" if one.side in ("metadata", "index") else one.verdict, one.in_, one.out, one.count,
             row=int(one.at[4:]) if one.at.startswith("row ") else None,
         )
         for one in found.changes

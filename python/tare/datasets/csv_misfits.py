@@ -156,6 +156,8 @@ def reason_of_last(source: Source, data: bytes, style: Dialect, start: int) -> s
     last = data[start:]
     if last.strip() == _END_OF_DOS:
         return _without_mark(source)
+    if reason := _comment(source, data, style, last.strip(b"\r\n"), start):
+        return reason
     if _COUNT.fullmatch(last.strip()):
         name = shlex.quote(printable(source.name))
         return f"It is how clients of SQL end, with the number of rows: remove it, e.g. by sed '$d' {name}."

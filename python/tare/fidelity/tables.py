@@ -10,6 +10,7 @@ metadata that was added, and bookkeeping that libraries keep for themselves.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -44,7 +45,6 @@ _NO_ORDER = "levels in orders that contradict each other"
 # Metadata that says how a library stored a table, not what is in it.
 _BOOKKEEPING = (
     b"pandas",
-    b"PANDAS_ATTRS",
     b"ARROW:schema",
     b"PARQUET:",
     b"duckdb.",
@@ -151,6 +151,8 @@ def _matched(original: Any, back: Any, names: list[str], tally: Tally) -> list[t
 def _metadata(before: Any, after: Any, path: str, tally: Tally) -> None:
     after = after or {}
     for key, value in (before or {}).items():
+        if key == b"pandas" and (rows := _numbered(value)) and rows != _numbered(after.get(key)):
+            tally.add(path, "type", rows, "none", "", side="index")
         if key.startswith(_BOOKKEEPING[:-1]) or key == _BOOKKEEPING[-1]:
             continue
         if key == b"ARROW:extension:name" and key not in after:
@@ -160,6 +162,25 @@ def _metadata(before: Any, after: Any, path: str, tally: Tally) -> None:
         elif after.get(key) != value:
             now = show(after[key]) if key in after else "(missing)"
             tally.add(path, "lossy", show({key: value}), now, "", side="metadata")
+
+
+def _numbered(said: bytes | None) -> str:
+    """How pandas counts the rows of a table whose index is in no column, in words; empty where it counts from 0, or nothing says it.
+
+    >>> _numbered(b'{"index_columns": [{"kind": "range", "name": null, "start": 3, "stop": 6, "step": 1}]}')
+    'from 3 to 5'
+    >>> _numbered(b'{"index_columns": [{"kind": "range", "name": null, "start": 0, "stop": 6, "step": 1}]}'), _numbered(None)
+    ('', '')
+    """
+    try:
+        found = json.loads(said or b"{}")["index_columns"][0]
+        start, stop, step = (found[name] for name in ("start", "stop", "step"))
+        counts = range(int(start), int(stop), int(step))
+    except (ValueError, KeyError, IndexError, TypeError):
+        return ""
+    if (counts.start, counts.step) == (0, 1) or not counts:
+        return ""
+    return f"from {counts[0]} to {counts[-1]}{f' by {counts.step}' if counts.step != 1 else ''}"
 
 
 # --- columns --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 import tare
 from tare import open_dataset
 from tare.datasets import csvload
-from tare.errors import Malformed
+from tare.errors import Malformed, Truncated
 
 
 def message_of(path) -> str:
@@ -190,3 +190,14 @@ def test_a_delimiter_that_none_looks_for_is_noted_and_what_makes_it_one_works(tm
         made = subprocess.run(["bash", "-c", note.partition("do so: ")[2].partition(" | ")[0]], cwd=tmp_path, capture_output=True, check=True)  # fmt: skip
         tare.convert(io.BytesIO(made.stdout), out, format="csv")
         assert {"a": [1, 2], "b": ["x", "y"]} == pd.read_parquet(out).to_dict("list")
+
+
+def test_a_last_line_that_is_a_comment_is_no_cut_file(tmp_path):
+    """Exports end like this; the same line among the rows had the hint already."""
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n3,4\n# total: 2\n")
+    with pytest.raises(Malformed, match=r"grep -v '\^#' a\.csv"):
+        tare.read(path)
+    path.write_text("a,b\n1,2\n3\n")
+    with pytest.raises(Truncated, match="the file was cut"):
+        tare.read(path)

@@ -14,6 +14,7 @@ import pytest
 from support.capabilities import need_module
 from support.worker_requests import ask
 
+import tare
 from tare import kinds
 from tare.codec import Codec
 from tare.errors import EncodeError
@@ -205,3 +206,14 @@ def test_codecs_that_failed_are_told_where_others_were_not_reached() -> None:
         == "No answer yet: 1 failed: Parquet (snappy) failed: load: no; another was not tried in the time given."
     )
     assert relax == ["--time gives more"]
+
+
+def test_numbers_of_rows_that_are_in_no_column_are_told(tmp_path):
+    """A slice keeps the numbers of its rows in the metadata alone: what has none loses them."""
+    pd = need_module("pandas")
+    pd.DataFrame({"v": range(6)}).iloc[3:6].to_parquet(tmp_path / "a.parquet")
+    found = tare.convert(tmp_path / "a.parquet", tmp_path / "a.ndjson").changes
+    assert [(one["verdict"], one["from"], one["to"]) for one in found] == [("lost", "from 3 to 5", "none")]
+    assert tare.convert(tmp_path / "a.parquet", tmp_path / "a.arrow").changes == []
+    pd.DataFrame({"v": range(6)}).to_parquet(tmp_path / "b.parquet")
+    assert tare.convert(tmp_path / "b.parquet", tmp_path / "c.ndjson").changes == []

@@ -402,7 +402,8 @@ def test_columns_of_another_type_are_named_with_what_they_become():
         {"path": f"t{n}", "verdict": "type", "side": "", "in": "int32", "out": "double"} for n in range(3)
     ]
     assert (
-        wording.came_back(case) == f"keeps every value, {cat}, 'lst' as another list, 't0' as double and 2 more"
+        wording.came_back(case)
+        == f"keeps every value, {cat}, 'lst' as another list, 't0' as double and 2 more"
     )
     case["verify"]["changes"] = changes[1:2]
     assert wording.came_back(case) == "keeps every value, column 'cat' with its categories in another order"

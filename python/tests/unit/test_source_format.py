@@ -13,7 +13,7 @@ from tare.dataset import find_file_set
 from tare.measure.derive import derive
 from tare.measure.verdict.default_use import default_profile
 from tare.measure.verdict.recommend import recommend
-from tare.report import terminal
+from tare.report import html, terminal
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 BEST = Planted("arrow:pyarrow", 5, 5, 0.6, flags=FLAT)
@@ -157,3 +157,48 @@ def test_what_nobody_sends_is_kept(dataset: dict, use: str):
     """YAML is written by hand; lines in several files, or compressed, are files."""
     small = {"kind": "document", "items": 1, "bytes_memory": 900, "bytes_disk": 246, "source_format": "json"}
     assert default_profile({"dataset": small | dataset}) == use
+
+
+def test_so_few_bytes_are_kept_whether_their_format_was_timed_or_not():
+    """A header without rows was made a Parquet 94 times as large."""
+    quick = [
+        Planted(name, 0.1 * i, 0.1 * i, 1e-5, flags=FLAT)
+        for i, name in enumerate(("arrow:pyarrow", "orc:pyarrow"), 1)
+    ]
+    record = record_of(*quick, source_format="csv", name="a.csv", bytes_disk=6)
+    found = recommend(record, profile="keep")
+    assert found["source"]["codec"] is None
+    assert found["keeps_file"].startswith("keep the CSV you have: ")
+    record["dataset"]["bytes_disk"] = 10**6
+    assert not recommend(record, profile="keep")["keeps_file"]
+    record["dataset"] |= {"bytes_disk": 6, "source_format": "yaml"}  # whose readers differ by a hundred times
+    assert not recommend(record, profile="keep")["keeps_file"]
+
+
+def test_where_nothing_was_measured_in_time_something_is_named_all_the_same():
+    """What suits most data of the kind; or the file, where it is small."""
+    record = {"cases": [], "codecs": {"orc:pyarrow": {}}, "weighing": {}, "dataset": {"kind": "table"}}
+    found = recommend(record, profile="keep")
+    assert found["sentence"].startswith("No answer yet")
+    assert any(
+        reason.startswith("until then Parquet (zstd) suits most tables") for reason in found["reasons"]
+    )
+    assert "No codec fits" not in html.render(record | {"derived": derive(record)})
+    record["dataset"] |= {"source_format": "csv", "bytes_disk": 8}
+    assert any(
+        "until then keep the file" in reason for reason in recommend(record, profile="keep")["reasons"]
+    )
+
+
+def test_a_copy_takes_no_less_than_the_passage_of_its_bytes():
+    """Arrow of a file is read by copying it: the figure is of that, not of a copy from memory alone."""
+    planted = (BEST, Planted("orc:pyarrow", 60, 60, 0.2, flags=FLAT))
+    record = synthetic_record(
+        "table", planted=planted, base=BEST.codec, media=("memory",), growth=False, derived=False
+    )
+    record["codecs"]["arrow:pyarrow"]["flags"] = FLAT | {"copies": True}
+    size, rate = size_of(record, "arrow:pyarrow"), 1e6
+    record["machine"] = {**record.get("machine", {}), "file_bytes_per_s": rate}
+    figures = recommend(record, profile="keep")["figures"]
+    assert figures["arrow:pyarrow"]["read_s"] == pytest.approx(size / rate)
+    assert figures["orc:pyarrow"]["read_s"] < 1

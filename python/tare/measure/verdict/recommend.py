@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tare.codec.titles import title_of
 from tare.errors import UsageError
 from tare.measure.analysis.figures import Analysis
 from tare.measure.analysis.ranked_cases import TOTAL
@@ -21,6 +22,9 @@ from tare.measure.verdict.default_use import default_profile
 from tare.measure.verdict.negligible import is_small, keeps_file, no_matter, preference, preferred
 
 __all__ = ["recommend"]
+
+# Of so few bytes no format can be felt.
+SMALL_BYTES = 64 << 10
 
 
 def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
@@ -208,6 +212,15 @@ def _excluded(choice: Choice) -> list[dict[str, str]]:
     return [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded]
 
 
+def _until_then(record: Mapping[str, Any]) -> str:
+    """Returns what to take where nothing was measured in the time: what suits most data, or the file that there is."""
+    data = record.get("dataset") or {}
+    if data.get("source_format") and (data.get("bytes_disk") or math.inf) <= SMALL_BYTES:
+        return "until then keep the file: the data is too small for the format to matter"
+    usual = "parquet:pyarrow,compression=zstd" if data.get("kind") == "table" else "json:orjson+zstd:3"
+    return f"until then {title_of(usual)} suits most {data.get('kind') or 'document'}s (--codec {usual} measures it alone)"
+
+
 def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> dict[str, Any]:
     """No codec qualifies, or one alone was measured: say which condition removed whom, and what to give up."""
     sentence, reasons = text.nothing(
@@ -221,6 +234,8 @@ def _nothing(record: Mapping[str, Any], choice: Choice, must: Sequence[str]) -> 
     )
     if choice.is_alone:
         sentence, reasons = text.alone(figures.figures_of(choice.several[0], choice), len(choice.unmeasured))
+    if sentence.startswith("No answer yet"):
+        reasons = [*reasons, _until_then(record)]
     if record.get("interrupted") and not any(case.get("launches") for case in record.get("cases", ())):
         sentence, reasons = "Nothing was measured before the run was stopped.", []
     absent = (
