@@ -25,6 +25,7 @@ __all__ = [
     "is_plain",
     "label_columns",
     "mixture",
+    "numbered_rows",
     "pandas_metadata",
     "shape_of_frame",
     "shape_of_table",
@@ -385,8 +386,32 @@ def _tuples(label: Any) -> Any:
     return tuple(map(_tuples, label)) if isinstance(label, list) else label
 
 
+def numbered_rows(raw: bytes | None) -> str:
+    """Returns how pandas counts the rows of a table whose index is in no column, in words; empty where it counts from 0.
+
+    Args:
+        raw: The metadata under ``pandas``; None without any.
+
+    >>> numbered_rows(b'{"index_columns": [{"kind": "range", "name": null, "start": 3, "stop": 6, "step": 1}]}')
+    'from 3 to 5'
+    >>> numbered_rows(b'{"index_columns": [{"kind": "range", "name": null, "start": 0, "stop": 6, "step": 1}]}'), numbered_rows(None)
+    ('', '')
+    """
+    try:
+        found = _read(raw)["index_columns"][0]
+        counts = range(*(int(found[name]) for name in ("start", "stop", "step")))
+    except (ValueError, KeyError, IndexError, TypeError):
+        return ""
+    if (counts.start, counts.step) == (0, 1) or not counts:
+        return ""
+    return f"from {counts[0]} to {counts[-1]}{f' by {counts.step}' if counts.step != 1 else ''}"
+
+
 def _said(table: pa.Table) -> dict[str, Any]:
-    raw = (table.schema.metadata or {}).get(b"pandas")
+    return _read((table.schema.metadata or {}).get(b"pandas"))
+
+
+def _read(raw: bytes | None) -> dict[str, Any]:
     try:
         said = json.loads(raw) if raw else {}
     except ValueError:

@@ -36,7 +36,7 @@ def _free(context: click.Context, parameter: click.Parameter, out: str) -> str:
             read_plan(out)
         except PlanError:
             raise UsageError(
-                f"{out} exists and is no plan, so that it is not replaced: name another with -o"
+                f"{out} exists and is not a plan, so it is not replaced: name another file with -o"
             ) from None
     return out
 

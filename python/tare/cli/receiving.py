@@ -63,7 +63,7 @@ class Target:
         self.place = to
         self.is_folder = to.endswith("/") or os.path.isdir(to)
         if self.is_folder and os.path.lexists(to) and not os.path.isdir(to):
-            raise UsageError(f"{to} exists and is no folder: give --to another name")
+            raise UsageError(f"{to} exists and is not a folder: give --to another name")
         if not self.is_folder and os.path.lexists(to) and not force:
             raise UsageError(f"{to} exists already: say --force to replace it")
 

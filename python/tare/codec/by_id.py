@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["decode", "encode"]
 
 # Codecs by id, with the registry that they were found in.
-_RESOLVED: dict[str, tuple[object, Codec]] = {}
+_RESOLVED: dict[object, tuple[object, Codec]] = {}
 _MOST_RESOLVED = 256
 
 
 def _resolved(id: str | Codec) -> Codec:
     """The codec of an id, which is parsed once."""
-    found = _RESOLVED.get(id)  # type: ignore[arg-type] # a codec is no key of it, and is given back below
+    found = _RESOLVED.get(id)
     if found is not None and found[0] is vars(formats).get("FORMATS"):
         return found[1]
     if isinstance(id, Codec):

@@ -90,7 +90,7 @@ def refusal(error: Exception, codec: Codec, *, rows: int, is_gone: bool) -> Exce
         error: The error.
         codec: The codec that wrote.
         rows: How many rows were written before.
-        is_gone: Whether what was written is not taken back, so that there is no other way.
+        is_gone: Whether what was written cannot be taken back, so that no other way is left.
     """
     if isinstance(error, OSError) and error.errno is not None:  # Arrow has some without a number
         return error

@@ -192,7 +192,7 @@ def columns_changes(before: pa.Table, back: dict[str, list[Any]]) -> list[dict[s
 
 
 def subject(change: dict[str, Any], limit: int = 80) -> str:
-    """What a message says that changed: names in quotes.
+    """Returns what a message says that changed, names in quotes.
 
     >>> subject({"path": "(rows)"}), subject({"path": "", "row": 2}), subject({"path": "v w (levels)", "row": 2})
     ('the number of rows', 'the data', "'v w' (levels)")

@@ -66,7 +66,7 @@ def stays(source_format: str, target: Codec) -> bool:
 
 
 def notes_of(codec: Codec, value: Any = None) -> list[str]:
-    """What to know of a file of R: which R reads the compressor around it, and what its integers ask for.
+    """Returns notes on a file of R: which R reads the compressor around it, and what its integers ask for.
 
     Args:
         codec: What it was written by.
@@ -92,7 +92,7 @@ def _large_integers(table: Any) -> list[str]:
     for name, column in zip(table.column_names, table.columns, strict=True):
         ends: Any = pc.min_max(column).as_py() if column.type == pa.int64() else {"min": None}
         if ends["min"] is not None and (ends["min"] <= -_NO_INTEGER or ends["max"] >= _NO_INTEGER):
-            large.append(f'"{printable(name, 30)}"')
+            large.append(repr(printable(name, 30)))
     if not large:
         return []
     some = f"column{'s' * (len(large) > 1)} {', '.join(large[:3])}{', ...' * (len(large) > 3)}"

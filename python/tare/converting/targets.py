@@ -39,7 +39,7 @@ def refuse_target(dst: Any, *, overwrite: bool) -> None:
     if not os.path.exists(folder):
         shown = os.path.dirname(os.fspath(dst)) or folder
         raise FileNotFoundError(
-            f"{printable(os.fspath(dst))} cannot be written: there is no such folder. Make it first: "
+            f"{printable(os.fspath(dst))} cannot be written: its folder does not exist. Make it first: "
             f"mkdir -p {shlex.quote(printable(shown, 400))}"
         )
     if os.path.isdir(folder):  # what else it is is told when it is opened

@@ -37,7 +37,7 @@ def table_of_avro(source: Source, data: bytes, decode: Callable[[bytes], Any]) -
 
     Raises:
         DecodeError: It is not what it should be.
-        EncodeError: It is no table.
+        EncodeError: The rows are not a table.
     """
     table = plain_table(data)
     if table is not None:

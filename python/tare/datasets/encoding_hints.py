@@ -107,7 +107,7 @@ def advice(data: bytes, wrong: int) -> str:
 
 
 def _has_only_surrogates(text: bytes) -> bool:
-    """Whether all that is not UTF-8 in the first line of a text are surrogates."""
+    """Returns whether only surrogates keep the first line of a text from being UTF-8."""
     try:
         text.splitlines()[0].decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -125,7 +125,7 @@ def _of_surrogates(data: bytes, wrong: int, number: int) -> str:
             "and write that as UTF-8."
         )
     return (
-        f"Line {number:,} has half of a surrogate pair there ({shown}), which is no character in any encoding, as where a text "
+        f"Line {number:,} has half of a surrogate pair there ({shown}), which is not a character in any encoding, as where a text "
         "was cut within one: repair that line, or write the file again."
     )
 

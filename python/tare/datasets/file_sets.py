@@ -224,7 +224,7 @@ def _notes(data: Sequence[str], total: int) -> Iterator[str]:
 def _without_data(found: Sequence[str], sizes: dict[str, int]) -> str:
     """Says that none of the files holds data, and what to do."""
     if not found:
-        return "there is no file in this folder. Name a file."
+        return "the folder has no files. Name a file."
     of = f"none of its {len(found):,} files is" if len(found) > 1 else "its one file is not"
     name = shlex.quote(_shown(max(found, key=lambda path: sizes[path])))
     return f"{of} of a format that is known. Say what one is: tare measure {name} --format FORMAT"

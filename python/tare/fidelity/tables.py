@@ -10,7 +10,6 @@ metadata that was added, and bookkeeping that libraries keep for themselves.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -37,6 +36,7 @@ from tare.fidelity.column_masks import (
 from tare.fidelity.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
 from tare.fidelity.nested_orders import lost_order
 from tare.fidelity.pandas_shapes import compare_shapes
+from tare.pandas_metadata import numbered_rows
 
 __all__ = ["cell_text", "compare_tables", "distinct", "numbered"]
 
@@ -151,7 +151,7 @@ def _matched(original: Any, back: Any, names: list[str], tally: Tally) -> list[t
 def _metadata(before: Any, after: Any, path: str, tally: Tally) -> None:
     after = after or {}
     for key, value in (before or {}).items():
-        if key == b"pandas" and (rows := _numbered(value)) and rows != _numbered(after.get(key)):
+        if key == b"pandas" and (rows := numbered_rows(value)) and rows != numbered_rows(after.get(key)):
             tally.add(path, "type", rows, "none", "", side="index")
         if key.startswith(_BOOKKEEPING[:-1]) or key == _BOOKKEEPING[-1]:
             continue
@@ -162,25 +162,6 @@ def _metadata(before: Any, after: Any, path: str, tally: Tally) -> None:
         elif after.get(key) != value:
             now = show(after[key]) if key in after else "(missing)"
             tally.add(path, "lossy", show({key: value}), now, "", side="metadata")
-
-
-def _numbered(said: bytes | None) -> str:
-    """How pandas counts the rows of a table whose index is in no column, in words; empty where it counts from 0, or nothing says it.
-
-    >>> _numbered(b'{"index_columns": [{"kind": "range", "name": null, "start": 3, "stop": 6, "step": 1}]}')
-    'from 3 to 5'
-    >>> _numbered(b'{"index_columns": [{"kind": "range", "name": null, "start": 0, "stop": 6, "step": 1}]}'), _numbered(None)
-    ('', '')
-    """
-    try:
-        found = json.loads(said or b"{}")["index_columns"][0]
-        start, stop, step = (found[name] for name in ("start", "stop", "step"))
-        counts = range(int(start), int(stop), int(step))
-    except (ValueError, KeyError, IndexError, TypeError):
-        return ""
-    if (counts.start, counts.step) == (0, 1) or not counts:
-        return ""
-    return f"from {counts[0]} to {counts[-1]}{f' by {counts.step}' if counts.step != 1 else ''}"
 
 
 # --- columns --------------------------------------------------------------------------------

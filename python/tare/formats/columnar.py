@@ -139,10 +139,10 @@ def need_columns(table: Any) -> None:
 
 @contextmanager
 def naming_column(schema: pa.Schema) -> Iterator[None]:
-    """Has an error of Arrow name the first column of a type of pandas', or of categories that are not plain values.
+    """Names the column in an error of Arrow: the first of a type of pandas', or of categories that are not plain values.
 
     Raises:
-        ArrowNotImplementedError: What is within raised it.
+        ArrowNotImplementedError: The block raised it.
     """
     import pyarrow as pa
 

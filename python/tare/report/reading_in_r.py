@@ -9,6 +9,7 @@ from pathlib import PurePath
 from tare.codec.ids import split_id
 from tare.errors import UsageError
 from tare.measure.verdict.constraints import readable_in
+from tare.measure.verdict.figures import compressor_of
 from tare.measure.verdict.file_names import file_name
 from tare.report import text
 from tare.report.commands import STANDARD_INPUT, command, is_sent
@@ -54,9 +55,7 @@ def r_call(found: Digest, path: str = "") -> str:
         return ""
     name = path or text.visible(found.dataset.get("name") or "data", 200)
     if have.get("format") and not command(found, path).startswith("tare "):
-        kept = PurePath(name).suffix.lower()
-        around = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
-        return _reads(str(have["format"]), around.get(kept, ""), name)
+        return _reads(str(have["format"]), compressor_of(name) or "", name)
     stem = PurePath(name).name if have.get("format") and name not in (STANDARD_INPUT, "-") else "data"
     try:
         format, _, options, compressor = split_id(codec)

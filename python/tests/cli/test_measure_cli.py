@@ -147,7 +147,7 @@ def test_a_bad_file_is_told_in_one_line(tare, tmp_path, name):
 def test_a_missing_file_and_a_folder(tare, tmp_path):
     """The path is named, with what it is."""
     refused(tare("measure", "missing.json"), 1, "missing.json: no such file")
-    refused(tare("measure", str(tmp_path)), 1, "no file in this folder")
+    refused(tare("measure", str(tmp_path)), 1, "the folder has no files")
 
 
 @pytest.mark.parametrize(

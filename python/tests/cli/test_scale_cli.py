@@ -155,7 +155,7 @@ def test_what_cannot_be_is_said_before_it_is_begun(folder: Path) -> None:
     for _ in range(2):  # a plan takes the place of a plan
         assert run("plan", "convert", "in", "out", "--to", "parquet", "-o", "p", cwd=folder).returncode == 0
     done = run("plan", "convert", "in", "out", "--to", "parquet", "-o", "in/a.csv", cwd=folder)
-    assert (done.returncode, "in/a.csv exists and is no plan" in done.stderr) == (2, True)
+    assert (done.returncode, "in/a.csv exists and is not a plan" in done.stderr) == (2, True)
     assert (folder / "in" / "a.csv").read_text().startswith("x,y")
 
 

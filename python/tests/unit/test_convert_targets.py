@@ -139,11 +139,11 @@ def test_a_folder_where_nothing_may_be_put_is_named_before_the_work(
 
 
 def test_a_missing_folder_is_told_before_the_work(source: Path, tmp_path: Path) -> None:
-    said = r"^none/x\.json cannot be written: there is no such folder\. Make it first: mkdir -p none$"
+    said = r"^none/x\.json cannot be written: its folder does not exist\. Make it first: mkdir -p none$"
     done = invoke("convert", str(source), "none/x.json", cwd=tmp_path)
     assert (done.returncode, bool(re.match(said.replace("^", "^tare: "), done.stderr))) == (1, True), (
         done.stderr
     )
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="its folder does not exist"):
         tare.convert(tmp_path / "no source", tmp_path / "none" / "x.json")
     assert not (tmp_path / "none").exists()

@@ -116,7 +116,7 @@ def test_surrogates_are_said_to_be_such(tmp_path, name):
     text = {"a.csv": b"a\n1 %b\n"}.get(name, b'{"a": "%b"}\n')
     (tmp_path / name).write_bytes(text % b"\xed\xa0\x80")
     with pytest.raises(
-        Malformed, match=r"half of a surrogate pair there \(ed a0 80\).*which is no character"
+        Malformed, match=r"half of a surrogate pair there \(ed a0 80\).*which is not a character"
     ):
         open_dataset(tmp_path / name)
     (tmp_path / name).write_bytes(text % b"\xed\xa0\xbd\xed\xb8\x80")

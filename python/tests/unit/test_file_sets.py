@@ -304,7 +304,7 @@ def test_a_broken_file_is_named(tmp_path):
 def test_a_folder_without_data_says_so(logs):
     """Nothing in it, or nothing that its ending or its bytes tell."""
     (logs / "empty").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"empty/: there is no file in this folder\. Name a file\."):
+    with pytest.raises(IsADirectoryError, match=r"empty/: the folder has no files\. Name a file\."):
         gather_files(logs / "empty")
     (logs / "empty" / "x.dat").write_bytes(b"\0\1\2\3")
     with pytest.raises(

@@ -386,7 +386,7 @@ def test_columns_that_r_shows_with_bit64_alone_are_told(tmp_path: Path) -> None:
     pq.write_table(big, tmp_path / "a.parquet")
     for name in ("a.rds", "a.RData"):
         notes = tare.convert(tmp_path / "a.parquet", tmp_path / name).notes
-        assert 'R shows columns "id", "least" (integer64) rightly only with the package bit64' in notes
+        assert "R shows columns 'id', 'least' (integer64) rightly only with the package bit64" in notes
     pq.write_table(big.drop(["id", "least"]), tmp_path / "b.parquet")
     assert not [
         one for one in tare.convert(tmp_path / "b.parquet", tmp_path / "b.rds").notes if "bit64" in one

@@ -13,7 +13,7 @@ from tare.measure.verdict.choice import Choice
 from tare.measure.verdict.cost_model import Costed
 from tare.measure.verdict.gains import PRESSED
 
-__all__ = ["fastest", "figures_of", "reference", "smallest", "source"]
+__all__ = ["compressor_of", "fastest", "figures_of", "reference", "smallest", "source"]
 
 # What people compare with where the file is in another format, by kind of data.
 USUAL = {
@@ -71,7 +71,7 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
     format, size = str(data.get("source_format") or ""), data.get("bytes_disk")
     around = data.get("compressors") or []
     compressor = (
-        around[0] if around else None if data.get("files") else _compressor(str(data.get("name") or ""))
+        around[0] if around else None if data.get("files") else compressor_of(str(data.get("name") or ""))
     )
     found: dict[str, Any] = {
         "format": format or None,
@@ -101,8 +101,7 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
         near = SAME if format in PRESSED else ALIKE
         alike = [one for one in alike if off.get(one.codec, math.inf) <= least + near] or alike
     # Of the libraries for documents the one that everybody has stands for the file, whichever was quicker today.
-    usual = [one for one in alike if one.codec in USUAL["document"]]
-    best = min(usual or alike, key=lambda one: (_place(one.codec), one.read_s, one.codec))
+    best = min(alike, key=lambda one: (_place(one.codec), one.read_s, one.codec))
     found |= {"codec": best.codec, "write_s": best.write_s, "read_s": best.read_s}
     return found | ({"part_s": best.subset_s} if choice.profile.subset_reads else {})
 
@@ -146,8 +145,12 @@ def _layout(codec: str) -> tuple[str, str | None]:
     return format, re.split("[:,]", compressor)[0] if compressor else None
 
 
-def _compressor(name: str) -> str | None:
-    """Returns the compressor that a file's name ends in; None if in none."""
+def compressor_of(name: str) -> str | None:
+    """Returns the compressor that a file's name ends in; None if in none.
+
+    >>> compressor_of("a.csv.GZ"), compressor_of("a.csv")
+    ('gzip', None)
+    """
     from tare import compress
 
     end = "." + name.lower().rpartition(".")[2]

@@ -47,8 +47,8 @@ def is_guessed(change: Mapping[str, Any], source_format: str) -> bool:
     True
     """
     was, became = str(change.get("in")), str(change.get("out"))
-    if _LAYOUT.sub("", was) == _LAYOUT.sub("", became) != "":
-        return was != became
+    if was != became and _LAYOUT.sub("", was) == _LAYOUT.sub("", became):
+        return True
     return source_format in _OF_TEXT and _UNIT.sub("[", was) == _UNIT.sub("[", became) != was
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REPEATED",
+    "TINY_BYTES",
     "WORTH",
     "is_common",
     "is_small",
@@ -48,7 +49,7 @@ SMALLER = 0.95
 # One message is measured, but they are sent by the million: each microsecond counts.
 REPEATED = ("message",)
 # So few bytes of these formats are read in a few milliseconds, whether that was timed or not.
-_QUICK, _TINY_BYTES = (
+_QUICK, TINY_BYTES = (
     ("csv", "json", "ndjson", "parquet", "arrow", "msgpack", "cbor", "bson", "blit"),
     64 << 10,
 )
@@ -206,7 +207,7 @@ def keeps_file(verdict: Mapping[str, Any]) -> bool:
     (True, False)
     """
     source = verdict.get("source") or {}
-    tiny = source.get("format") in _QUICK and (source.get("bytes") or math.inf) <= _TINY_BYTES
+    tiny = source.get("format") in _QUICK and (source.get("bytes") or math.inf) <= TINY_BYTES
     return bool(verdict.get("small") and (source.get("codec") or tiny) and source_name(source))
 
 

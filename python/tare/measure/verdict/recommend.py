@@ -19,12 +19,9 @@ from tare.measure.verdict.confidence import FEW_SAMPLES, Confidence, confidence_
 from tare.measure.verdict.constraints import conditions
 from tare.measure.verdict.cost_model import PROFILES, Costed, Profile, cost, wins
 from tare.measure.verdict.default_use import default_profile
-from tare.measure.verdict.negligible import is_small, keeps_file, no_matter, preference, preferred
+from tare.measure.verdict.negligible import TINY_BYTES, is_small, keeps_file, no_matter, preference, preferred
 
 __all__ = ["recommend"]
-
-# Of so few bytes no format can be felt.
-SMALL_BYTES = 64 << 10
 
 
 def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
@@ -215,7 +212,7 @@ def _excluded(choice: Choice) -> list[dict[str, str]]:
 def _until_then(record: Mapping[str, Any]) -> str:
     """Returns what to take where nothing was measured in the time: what suits most data, or the file that there is."""
     data = record.get("dataset") or {}
-    if data.get("source_format") and (data.get("bytes_disk") or math.inf) <= SMALL_BYTES:
+    if data.get("source_format") and (data.get("bytes_disk") or math.inf) <= TINY_BYTES:
         return "until then keep the file: the data is too small for the format to matter"
     usual = "parquet:pyarrow,compression=zstd" if data.get("kind") == "table" else "json:orjson+zstd:3"
     return f"until then {title_of(usual)} suits most {data.get('kind') or 'document'}s (--codec {usual} measures it alone)"
