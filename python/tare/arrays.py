@@ -13,12 +13,13 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["array_of", "is_known_zone", "refuse_beside_moments", "unknown_zone"]
+__all__ = ["array_of", "conflict_of", "is_known_zone", "refuse_beside_moments", "unknown_zone"]
 
 _OF_NUMPY = ("datetime64", "timedelta64")
 _OFFSET = re.compile(r"[+-](?:[01]\d|2[0-3]):[0-5]\d")  # as Arrow has those of zones
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LISTS = (list, tuple, set, frozenset)
 _MOST_DEPTH = 100  # as deep as Arrow's lists and structs may be
 
@@ -50,6 +51,33 @@ def array_of(values: Any, kind: Any = None, *, from_pandas: bool = False) -> Any
             array = pa.array(values, _in_nanoseconds(found), from_pandas=from_pandas)
         _refuse_mixed(values, array.type, from_pandas)
     return array
+
+
+def conflict_of(values: Sequence[Any], at: int, error: Exception) -> str:
+    """Returns why no type holds the values up to one of them, in words.
+
+    Args:
+        values: The values, None for null.
+        at: The place of the first that has no type with those before it.
+        error: What Arrow said of it: told where no better words are known.
+
+    >>> conflict_of([1.5, 10**29], 1, ValueError())
+    'a whole number of 97 bits, and types have 64'
+    >>> conflict_of([None, dt.date(2020, 1, 1), "x"], 2, ValueError())
+    'str beside date'
+    """
+    value = values[at]
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return f"a whole number of {value.bit_length():,} bits, and types have 64"
+    if isinstance(value, str) and (half := _SURROGATE.search(value)):
+        return f"a text has half of a pair of surrogates, {half[0]!r}, of which UTF-8 has no bytes"
+    before = dict.fromkeys(type(one).__name__ for one in values[:at] if one is not None)
+    mine = type(value).__name__
+    return (
+        f"{mine} beside {' and '.join(list(before)[:3])}"
+        if before and mine not in before
+        else str(error)[:200]
+    )
 
 
 def refuse_beside_moments(values: Iterable[Any]) -> None:

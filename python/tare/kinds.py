@@ -27,7 +27,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tare.arrays import array_of, unknown_zone
+from tare.arrays import array_of, conflict_of, unknown_zone
 from tare.errors import EncodeError, Unsupported, UsageError
 from tare.frames import bytes_of, empty_records, hold_empty, rows_alone
 
@@ -258,7 +258,7 @@ def column_of(name: str, values: list[Any]) -> Any:
         return _exact_array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         at = _first_conflict(values)
-        said = f"no one type holds its values, from item {at + 1:,} on: {str(error)[:200]}"
+        said = f"no one type holds its values, from item {at + 1:,} on: {conflict_of(values, at, error)}"
         if isinstance(error, OverflowError):
             said = f"no type of 64 bits holds its integers beside the other values, from item {at + 1:,} on"
         refused = EncodeError(f"column {name[:80]!r}: {said}", path=name)

@@ -81,6 +81,7 @@ fn columns_of_every_class_come_back_identical() {
         "x <- data.frame(id = 1:2); x$n <- list(data.frame(a = 1:2), data.frame(a = 3L)); x",
         "x <- data.frame(id = 1:2); x$n <- list(as.Date('2020-01-01'), NULL); x",
         "data.frame(z = complex(real = c(1, NaN, 3), imaginary = c(-1, 0, Inf)), w = as.raw(0:2))",
+        "data.frame(z = complex(real = c(NA, NA, NA, NA, NaN, 1), imaginary = c(NA, 0, NaN, 5, NA, NA)))",
         "data.frame(s = c('\\u00e4', '', NA), d = c(NaN, NA, -0), l = c(TRUE, NA, FALSE))",
         "structure(list(a = 1:2), class = c('tbl_df', 'tbl', 'data.frame'), row.names = c(NA, -2L))",
         "structure(list(a = structure(1:2, label = 'A', note = list(1, 'x'))), class = c('tbl_df', 'tbl', 'data.frame'), row.names = c(NA, -2L))",

@@ -12,6 +12,7 @@ import click
 
 from tare.cli import convert_many as many
 from tare.cli.types import CodecId
+from tare.fidelity.guesses import is_guessed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,7 +210,7 @@ def _report(done: Conversion, dst: str) -> None:
     rows = f"  {_counted(done)}" if done.rows else ""
     checked = _checked(done)
     click.echo(f"{printable(dst)}: {done.source} -> {done.to}{rows}  {sizes}{checked}", err=True)
-    changes = [change for change in done.changes if not _is_width(change)]
+    changes = [change for change in done.changes if _is_news(change, done.source)]
     for change in changes[:_SHOWN]:
         number = change["count"]
         count = "" if number is None else f", {number:,} value{'s' * (number != 1)}"
@@ -254,10 +255,10 @@ def _counted(done: Conversion) -> str:
     return f"{done.rows:,} {'row' if table else 'item'}{'s' * (done.rows != 1)}"
 
 
-def _is_width(change: dict[str, Any]) -> bool:
-    """Returns true if only the width of Arrow's offsets changed, as from string to large_string: values and readers are the same."""
-    was, became = (str(change[end]).replace("large_", "") for end in ("from", "to"))
-    return change["verdict"] == "type" and was == became
+def _is_news(change: dict[str, Any], source_format: str) -> bool:
+    """Returns whether a change is more than another unit of a guessed time, or another layout in memory."""
+    sides = {"in": change["from"], "out": change["to"]}
+    return change["verdict"] != "type" or not is_guessed(sides, source_format)
 
 
 def _losses(done: Conversion) -> None:

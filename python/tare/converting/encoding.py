@@ -25,6 +25,7 @@ from tare.scalar_text import as_text, is_foreign
 __all__ = ["Encoded", "advising", "encode", "refuse_first", "usual_codec"]
 
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_CAST = re.compile(r"Unsupported cast from (.+?) to utf8 using function \w+")  # as Arrow refuses one
 _TOLD = 3
 
 
@@ -368,6 +369,7 @@ def _refused_column(codec: Codec, table: Any, said: str, *, base64: bool) -> tup
         return None, "", said
     name, row = found
     said = refused.reason_of(write, table.select([table.column_names.index(name)])) or said
+    said = _CAST.sub(r"\1 has no form in this format", said)
     kind = str(table.schema.types[table.column_names.index(name)])
     where = f", in column {printable(name)!r}" + f" ({printable(kind)})" * (kind not in said)
     return name, where if row is None else f"{where}, row {row + 1:,}", said

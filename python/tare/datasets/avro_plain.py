@@ -31,7 +31,7 @@ def table_of_avro(source: Source, data: bytes, decode: Callable[[bytes], Any]) -
     """Returns what a file holds, as columns where all is plain; its reader's values were looked at before.
 
     Args:
-        source: The file; it gets a note on fields whose whole numbers became others.
+        source: The file; it gets notes on metadata that no table keeps, and on fields whose whole numbers became others.
         data: Its bytes.
         decode: Its reader, record by record.
 
@@ -39,17 +39,31 @@ def table_of_avro(source: Source, data: bytes, decode: Callable[[bytes], Any]) -
         DecodeError: It is not what it should be.
         EncodeError: The rows are not a table.
     """
+    if names := _metadata_names(data):
+        source.notes.append(f"metadata of its header is not read: {_shown(names)}")
     table = plain_table(data)
     if table is not None:
         return table
     if check_values(data):
         source.notes.append("a key stands twice in a map: its last value is read")
     value = decode(data)
-    found = [printable(name, 30) for name in _widened(data, value)]
-    if found:
-        shown = ", ".join([*found[:_SHOWN], *["..."] * (len(found) > _SHOWN)])
-        source.notes.append(f"whole numbers in a union with others are read as double: {shown}")
+    if found := _widened(data, value):
+        source.notes.append(f"whole numbers in a union with others are read as double: {_shown(found)}")
     return value
+
+
+def _shown(names: list[str]) -> str:
+    return ", ".join([*(printable(name, 30) for name in names[:_SHOWN]), *["..."] * (len(names) > _SHOWN)])
+
+
+def _metadata_names(data: bytes) -> list[str]:
+    """Returns the keys of a file's header that are not Avro's own; none where the header cannot be read."""
+    import fastavro
+
+    try:
+        return [key for key in fastavro.block_reader(BytesIO(data)).metadata if not key.startswith("avro.")]
+    except Exception:  # fastavro has many; who reads the records says what is wrong
+        return []
 
 
 def _widened(data: bytes, table: pa.Table) -> list[str]:

@@ -23,6 +23,15 @@ _OFFSET = re.compile(r"[+-]\d\d:?(?:\d\d)?$")
 _UTC = re.compile(r"[+-]00:?(?:00)?$")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+# What other countries put between thousands; and signs beside a number, as in accounts.
+_SPACED = re.compile(r"[+-]?\d{1,3}(?:['\u2019 \u00a0\u202f]\d{3})+(?:[.,]\d+)?")
+_SIGN = r"[%\u2030$\u00a3\u00a5\u20ac]"
+_SIGNED = re.compile(
+    rf"[+-]?(?:{_SIGN}\s?[+-]?\d[\d.,'\u2019 \u00a0\u202f]*|\d[\d.,'\u2019 \u00a0\u202f]*{_SIGN})"
+)
+_SIGNED_FIELD = re.compile(
+    rb"\d(?:'|\xe2\x80\x99| |\xc2\xa0|\xe2\x80\xaf)(?:\d{3}|%)|\d%|[$%]\d|\xe2\x82\xac|\xc2[\xa3\xa5]|\xe2\x80\xb0"
+)
 _PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?")
 # A number with a comma, in quotes or where commas separate nothing.
 _COMMA_FIELD = re.compile(rb'(?:^|["\t|])[ ]*[+-]?[\d.]*\d,\d[\d,.]*[ ]*(?:["\t|\r\n]|\Z)', re.MULTILINE)
@@ -67,12 +76,17 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     head = data[:HEAD_BYTES].removeprefix(BOM)
     commas = style.delimiter == ";" or _COMMA_FIELD.search(head) is not None
     texts = [one.name for one in schema if commas and one.type == pa.string()]
+    signed = [one.name for one in schema if one.type == pa.string()] if _SIGNED_FIELD.search(head) else []
     dated = [one.name for one in schema if one.type == pa.string()] if _DATE_FIELD.search(head) else []
     has_zeros = _TRAILING_ZERO.search(head) is not None
     doubles = [one.name for one in schema if (has_zeros or b"+" in head) and one.type == pa.float64()]
     often = Counter(schema.names)
     marked = [one.name for one in schema if one.type == pa.string()] if _MARK_FIELD.search(head) else []
-    names = [name for name in dict.fromkeys([*zoned, *texts, *dated, *doubles, *marked]) if often[name] == 1]
+    names = [
+        name
+        for name in dict.fromkeys([*zoned, *texts, *signed, *dated, *doubles, *marked])
+        if often[name] == 1
+    ]
     if not names:
         return
     try:
@@ -84,6 +98,8 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
     cells = {name: [str(one) for one in plain.column(name).to_pylist() if one] for name in names}
     cells = {name: [one for one in found if one not in csvs.MISSING] for name, found in cells.items()}
     _note(source, "times with offsets are read as UTC", zoned, cells, _have_offsets)
+    _note(source, "numbers with thousands separators are read as text", signed, cells, _are_spaced)
+    _note(source, "numbers with a percent or currency sign are read as text", signed, cells, _have_signs)
     if style.delimiter != ";":  # with those a comma is taken for the decimal one
         _note(source, "numbers with thousands separators are read as text", texts, cells, _have_thousands)
         texts = [name for name in texts if not _have_thousands(cells.get(name, []))]
@@ -171,6 +187,32 @@ def _have_thousands(cells: list[str]) -> bool:
     plain = [cell.strip() for cell in cells]
     return any(map(_THOUSANDS.fullmatch, plain)) and all(
         _THOUSANDS.fullmatch(cell) or _PLAIN.fullmatch(cell) for cell in plain
+    )
+
+
+def _are_spaced(cells: list[str]) -> bool:
+    """Returns whether all texts are numbers, some of them with apostrophes or spaces between thousands.
+
+    >>> _are_spaced(["1'234.50", "12"]), _are_spaced(["1\u202f234,5"]), _are_spaced(["12"]), _are_spaced(["1 23"])
+    (True, True, False, False)
+    """
+    return _are_numbers(cells, _SPACED)
+
+
+def _have_signs(cells: list[str]) -> bool:
+    """Returns whether all texts are numbers, some of them with the sign of percent or of a currency.
+
+    >>> _have_signs(["5 %", "12"]), _have_signs(["$1,234.50", "-$3"]), _have_signs(["12"]), _have_signs(["$a"])
+    (True, True, False, False)
+    """
+    return _are_numbers(cells, _SIGNED)
+
+
+def _are_numbers(cells: list[str], form: re.Pattern[str]) -> bool:
+    """Returns whether all texts are numbers, some of them of a form."""
+    plain = [cell.strip() for cell in cells]
+    return any(map(form.fullmatch, plain)) and all(
+        form.fullmatch(cell) or _NUMBER.fullmatch(cell) for cell in plain
     )
 
 

@@ -60,6 +60,8 @@ class Known:
         magic: The bytes at `offset`.
         offset: Where they stand.
         executes_code: Whether its usual reader runs what the file names.
+        within: What else stands in the head of such a file.
+        advice: How to make it one that is read; empty for what is said of all.
     """
 
     id: str
@@ -67,8 +69,11 @@ class Known:
     magic: bytes
     offset: int = 0
     executes_code: bool = False
+    within: bytes = b""
+    advice: str = ""
 
 
+_SHEET = "Save the sheet as CSV: in pandas, pd.read_excel(path).to_csv(...); or in the program that made it."
 FOREIGN = (
     Known("rdata", "R data of before R 1.4 (RData, version 1)", b"RDX1\n"),
     Known("rdata", "R data of before R 1.4 (RData, version 1, text)", b"RDA1\n"),
@@ -86,8 +91,16 @@ FOREIGN = (
     Known("matlab", "MATLAB file", b"MATLAB 5.0"),
     Known("spss", "SPSS data", b"$FL2"),
     Known("stata", "Stata data", b"<stata_dta>"),
-    Known("xls", "Excel workbook (xls)", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-    Known("zip", "ZIP archive (also xlsx, ods, npz)", b"PK\x03\x04"),
+    Known("xls", "Excel workbook (xls)", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", advice=_SHEET),
+    Known("xlsx", "Excel workbook (xlsx)", b"PK\x03\x04", within=b"xl/", advice=_SHEET),
+    Known(
+        "ods",
+        "OpenDocument spreadsheet (ods)",
+        b"PK\x03\x04",
+        within=b"opendocument.spreadsheet",
+        advice=_SHEET,
+    ),
+    Known("zip", "ZIP archive (also xlsx, npz)", b"PK\x03\x04", advice="Unpack it first, as by unzip."),
     Known("7z", "7-Zip archive", b"7z\xbc\xaf\x27\x1c"),
     Known("rar", "RAR archive", b"Rar!\x1a\x07"),
     Known("tar", "tar archive", b"ustar", 257),
@@ -157,7 +170,10 @@ def foreign(head: bytes) -> Known | None:
     >>> foreign(b"SQLite format 3\x00").id
     'sqlite'
     """
-    return next((known for known in FOREIGN if head.startswith(known.magic, known.offset)), None)
+    return next(
+        (known for known in FOREIGN if head.startswith(known.magic, known.offset) and known.within in head),
+        None,
+    )
 
 
 def is_text(head: bytes) -> bool:

@@ -478,7 +478,8 @@ def _tell(source: Source, encoding: str | None, *, known_only: bool) -> None:
         raise source.error(
             Unsupported,
             f"Tare does not read this kind of file yet: {known.title}",
-            advice="`tare inspect` says what can be known about it. Convert it with its own tool first.",
+            advice=known.advice
+            or "`tare inspect` says what can be known about it. Convert it with its own tool first.",
         )
     if found is None:
         source.format = named or ""

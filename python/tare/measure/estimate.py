@@ -45,8 +45,12 @@ def estimate(
         Lines of text.
 
     Raises:
-        TareError: The data cannot be opened, or a codec does not exist.
+        TareError: The data cannot be opened, or what was asked for does not exist or does not fit it.
     """
+    from tare.measure.run import check_columns_named, check_settings, check_use, without_media
+
+    settings = without_media(settings)
+    check_settings(settings)
     if plan is not None:
         yield from _of_plan(plan, settings)
         return
@@ -60,6 +64,8 @@ def estimate(
     dataset = open_dataset(
         data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes, enough_bytes=settings.enough_bytes
     )
+    check_use(settings, dataset)
+    check_columns_named(settings, dataset)
     yield dataset.headline()
     yield from (f"  note: {note}" for note in dataset.notes)
     codecs, left_out = tried(settings, dataset)

@@ -292,15 +292,15 @@ def _with_complex(one: Any) -> Any:
 
 
 def _is_complex(column: Any) -> bool:
-    """Whether a column has a struct of re and im, both doubles, of which no part alone is missing."""
+    """Whether a column is a struct of re and im, both doubles."""
     import pyarrow as pa
 
     kind = column.type
-    if not pa.types.is_struct(kind) or [field.name for field in kind] != ["re", "im"]:
-        return False
-    if any(field.type != pa.float64() for field in kind):
-        return False
-    return not any(part.null_count for chunk in column.drop_null().chunks for part in chunk.flatten())
+    return (
+        pa.types.is_struct(kind)
+        and [field.name for field in kind] == ["re", "im"]
+        and all(field.type == pa.float64() for field in kind)
+    )
 
 
 def _in_one_order(one: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tare.fidelity.comparison import column_of
-from tare.measure.verdict.kept import is_guessed
+from tare.fidelity.guesses import is_guessed
 from tare.measure.worker.peak_memory import copies
 from tare.report.digest import TIMED, Grid, Row, Times, items, mapping, number
 

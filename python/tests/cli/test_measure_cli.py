@@ -289,6 +289,23 @@ def test_a_dry_run_measures_nothing(tare, tmp_path, document):
     assert [] == records(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--must", "keep-typs"), "keep-typs"),
+        (("--link", "fast"), "fast"),
+        (("--for", "random"), "invalid use 'random' for"),
+        (("--base", "jsn"), "jsn"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, tuple) else "",
+)
+def test_a_dry_run_refuses_what_a_run_refuses(tare, document, options, said):
+    """It passed options that the run itself did not take."""
+    dry, wet = (tare("measure", document, *options, *more) for more in (("--dry-run",), ()))
+    assert (2, wet.err) == (dry.code, dry.err)
+    assert said in dry.err
+
+
 @pytest.mark.parametrize("name", ["transports", "files", "load", "compress", "documents"])
 def test_a_dry_run_of_each_named_plan(tare, tmp_path, name):
     """Every plan says its cases, what is not available here, and a time."""

@@ -116,3 +116,15 @@ def test_numbers_that_no_one_type_holds_are_read_as_objects(tmp_path):
     done = tare.convert(tmp_path / "a.avro", tmp_path / "a.ndjson")
     assert (tmp_path / "a.ndjson").read_text() == '{"v":9007199254740993}\n{"v":null}\n{"v":0.5}\n'
     assert any("a union of several types" in note for note in done.notes)
+
+
+def test_metadata_of_its_header_is_told(tmp_path: Path) -> None:
+    """It was dropped without a word."""
+    fastavro = need_module("fastavro")
+    schema = {"type": "record", "name": "row", "fields": [{"name": "n", "type": "int"}]}
+    for name, metadata in {"plain": {}, "noted": {"owner": "me", "unit": "m"}}.items():
+        with open(tmp_path / f"{name}.avro", "wb") as file:
+            fastavro.writer(file, schema, [{"n": 1}], metadata=metadata)
+    told = "metadata of its header is not read: owner, unit"
+    assert told in tare.convert(tmp_path / "noted.avro", tmp_path / "noted.parquet").notes
+    assert not tare.convert(tmp_path / "plain.avro", tmp_path / "plain.parquet").notes

@@ -17,6 +17,7 @@ COLONS = BETWEEN.format(2, ":", "tr ':' '\\t' < a.csv | tare convert - OUT --fro
 BLANKS = BETWEEN.format(2, " ", "tr ' ' '\\t' < a.csv | tare convert - OUT --from csv")
 ALIGNED = BETWEEN.format(2, " ", "sed -E 's/^ +//; s/ +/\\t/g' < a.csv | tare convert - OUT --from csv")
 THOUSANDS = "numbers with thousands separators are read as text: 'amount'"
+SIGNS = "numbers with a percent or currency sign are read as text: '{}'"
 DATES = "dates in another form than 2024-01-31 are read as text: '{}'"
 COMMENT = "line {} begins with '{mark}' and is read as a row: if it is a comment, remove it, e.g. by grep -v '^{mark}' a.csv"
 COMMA = "numbers with a decimal comma are read as text: 'betrag'"
@@ -39,6 +40,14 @@ COMMA = "numbers with a decimal comma are read as text: 'betrag'"
         ("a.tsv", "id\tbetrag\n1\t7,5\n2\t12,5\n", COMMA),
         ("a.csv", 'id,amount\n1,"1,234.50"\n2,12.00\n', THOUSANDS),
         ("a.tsv", "id\tamount\n1\t1,234\n2\t2,000,000\n", THOUSANDS),
+        ("a.csv", "id,amount\n1,1'234.50\n2,12\n", THOUSANDS),
+        ("a.tsv", "id\tamount\n1\t1\u202f234,50\n2\t12\n", THOUSANDS),
+        ("a.csv", "id,amount\n1,1\u00a0234\n2,2\u2019345\n", THOUSANDS),
+        ("a.csv", "id,share\n1,5 %\n2,7.5%\n3,\n", SIGNS.format("share")),
+        ("a.csv", 'id,price\n1,"$1,234.50"\n2,-$3\n', SIGNS.format("price")),
+        ("a.csv", "id,price\n1,1.50\u20ac\n2,\u00a33\n", SIGNS.format("price")),
+        ("a.csv", "id,said\n1,5 %\n2,half\n", ""),
+        ("a.csv", "id,plate\n1,12 345\n2,M 12\n", ""),
         ("a.csv", 'id,place\n1,"1,234"\n2,"Reno, NV"\n', ""),
         ("a.csv", "id,version\n1,1.9\n2,1.10\n", VERSIONS),
         ("a.csv", 'id,version,b\n1,"1.9",2.25\n2,"1.10",1.5\n', VERSIONS),

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import re
+import zipfile
 
 import pyarrow as pa
 import pytest
@@ -16,6 +17,7 @@ from support.commands import invoke
 import tare
 from tare import compress
 from tare.datasets.synthpop import synthpop
+from tare.errors import Unsupported
 
 PEOPLE = synthpop(500)
 
@@ -215,3 +217,23 @@ def test_inspecting_cut_files_never_crashes(name, tmp_path):
     for end in sorted({*range(1, 20), *(len(data) * k // 29 for k in range(1, 29))}):
         found = looked(tmp_path, name, data[:end])
         assert found.bytes == end
+
+
+@pytest.mark.parametrize(
+    ("names", "title", "advice"),
+    [
+        (("[Content_Types].xml", "xl/workbook.xml"), "Excel workbook (xlsx)", "Save the sheet as CSV"),
+        (("mimetype",), "OpenDocument spreadsheet (ods)", "Save the sheet as CSV"),
+        (("a.npy",), "ZIP archive (also xlsx, npz)", "Unpack it first"),
+    ],
+)
+def test_workbooks_are_named(tmp_path, names, title, advice):
+    """With what their owner can do."""
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as file:
+        for name in names:
+            file.writestr(
+                name, "application/vnd.oasis.opendocument.spreadsheet" if name == "mimetype" else "x"
+            )
+    with pytest.raises(Unsupported, match=f"{re.escape(title)}.*{advice}"):
+        tare.read(tmp_path / "a.xlsx")
+    assert title in json.dumps(tare.inspect(tmp_path / "a.xlsx").as_dict(), default=str)

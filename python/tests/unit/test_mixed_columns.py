@@ -127,7 +127,7 @@ def test_neither_a_file_nor_a_message_has_it(tmp_path: Path) -> None:
     """Nothing is verified there, and no one would see it."""
     rows = [{"a": DAY}, {"a": 5}]
     for write in (lambda: tare.write(rows, tmp_path / "x.parquet"), lambda: tare.encode(rows, "parquet")):
-        with pytest.raises(EncodeError, match=r"'a': .*from item 2 on: Could not convert 5 with type int"):
+        with pytest.raises(EncodeError, match=r"'a': .*from item 2 on: int beside date"):
             write()
     assert not any(tmp_path.iterdir())
 
@@ -156,3 +156,19 @@ def test_what_has_nanoseconds_keeps_them_beside_what_has_none() -> None:
             kinds.column_of("a", [[plain, fine]])
     with pytest.raises(EncodeError):
         kinds.column_of("a", [DAY, pandas.NaT])
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1.5, 2**96], "from item 2 on: a whole number of 97 bits, and types have 64"),
+        (["x", "a\ud800"], r"from item 2 on: a text has half of a pair of surrogates, '\\ud800', of which UTF-8 has no bytes"),
+        ([None, DAY, "x"], "from item 3 on: str beside date"),
+        ([[1], "x"], "from item 2 on: str beside list"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_why_no_type_holds_them_is_said_in_words(values: list[Any], said: str) -> None:
+    """Arrow's own words name its functions and Python's types in C."""
+    with pytest.raises(EncodeError, match=said):
+        kinds.column_of("a", values)

@@ -319,6 +319,18 @@ def test_complex_numbers_come_back_from_tables_without_notes_of_r(tmp_path, text
     assert "complex" == next(iter(r.read(tmp_path / "back.rds", as_="robject"))).type
 
 
+@pytest.mark.parametrize("ending", ["parquet", "orc", "arrow", "avro"])
+def test_complex_numbers_keep_each_part(tmp_path, ending):
+    """A part that is NA beside one that is not was a missing number: NA in both."""
+    parts = [("NA", "5"), ("NA", "NaN"), ("NA", "0"), ("NaN", "NA"), ("1", "NA"), ("NA", "NA")]
+    text = ", ".join(f"complex(real = {re}, imaginary = {im})" for re, im in parts)
+    done = tare.convert(rds(tmp_path / "x.rds", f"c({text})"), tmp_path / f"x.{ending}")
+    assert {loss["kind"] for loss in done.losses} == {"type_changed"}
+    tare.convert(tmp_path / f"x.{ending}", tmp_path / "back.rds")
+    back = next(iter(r.read(tmp_path / "back.rds", as_="robject")))
+    assert r.read(tmp_path / "x.rds", as_="robject") == back
+
+
 def test_data_frames_of_re_and_im_stay_data_frames(tmp_path):
     """The key `r` tells which structs are complex numbers."""
     frame = """structure(list(q = 1:2, b = structure(list(re = c(1, 2), im = c(3, 4)), class = "data.frame",

@@ -70,27 +70,18 @@ impl To<'_> {
         Int64Array::new(lent::values(self.arena, id), nulls)
     }
 
-    /// Pairs of doubles; missing where either is NA.
+    /// Pairs of doubles: a part that is NA is missing, and a row where both are, as in R's `NA_complex_`.
     pub(super) fn complex(&mut self, values: &[[f64; 2]]) -> Result<Column> {
-        let nulls = lent::present(values, |[re, im]| is_na(re) || is_na(im));
-        let half = values.iter().filter(|[re, im]| is_na(*re) != is_na(*im));
-        let count = half
-            .filter(|[re, im]| !(is_na(*re) && im.is_nan()) && *im != 0.0)
-            .count();
-        self.losses.add(
-            LossKind::IdentityLost,
-            "complex with one part NA",
-            "NA",
-            count as u64,
-        )?;
+        let nulls = lent::present(values, |[re, im]| is_na(re) && is_na(im));
         let part = |at: usize| -> ArrayRef {
             let part: Vec<f64> = values
                 .iter()
                 .filter_map(|pair| pair.get(at).copied())
                 .collect();
-            Arc::new(PrimitiveArray::<Float64Type>::new(part.into(), None))
+            let nulls = lent::present_doubles(&part);
+            Arc::new(PrimitiveArray::<Float64Type>::new(part.into(), nulls))
         };
-        let field = |name| Field::new(name, DataType::Float64, false);
+        let field = |name| Field::new(name, DataType::Float64, true);
         let fields = Fields::from(vec![field("re"), field("im")]);
         let array = StructArray::try_new(fields, vec![part(0), part(1)], nulls);
         if !self.options.metadata {

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tare.fidelity.comparison import column_of
+from tare.fidelity.guesses import is_guessed
 from tare.measure.verdict.units import listed
 
-__all__ = ["came_back", "is_guessed", "names_types", "quoted", "quoted_path"]
+__all__ = ["came_back", "names_types", "quoted", "quoted_path"]
 
 # A value that is shown has at most so many characters.
 SHORT = 24
@@ -32,24 +33,6 @@ _IS_TYPE = re.compile(r"[a-z]+(?:_[a-z]+)*[0-9]*(?:_view)?(?:[\[(<].*)?$")
 _VALUES = re.compile(r"dictionary<values=([a-z_0-9]+),")
 # Sides of a data frame that are of no column.
 _OF_FRAME = ("index", "column labels")
-# Formats of text, of which the types are guessed when they are read, and the unit of a type of time.
-_OF_TEXT = ("csv", "tsv", "json", "ndjson")
-_LAYOUT = re.compile(r"large_|_view\b")
-_UNIT = re.compile(r"\[(s|ms|us|ns)(?=[,\]])")
-
-
-def is_guessed(change: Mapping[str, Any], source_format: str) -> bool:
-    """Whether a change of type is no news: of the unit of a time that was read from text, which is a guess, or of how values lie in memory.
-
-    >>> is_guessed({"in": "timestamp[s]", "out": "timestamp[ms]"}, "csv"), is_guessed({"in": "timestamp[s]", "out": "string"}, "csv")
-    (True, False)
-    >>> is_guessed({"in": "list<item: large_string>", "out": "large_list<item: string>"}, "")
-    True
-    """
-    was, became = str(change.get("in")), str(change.get("out"))
-    if was != became and _LAYOUT.sub("", was) == _LAYOUT.sub("", became):
-        return True
-    return source_format in _OF_TEXT and _UNIT.sub("[", was) == _UNIT.sub("[", became) != was
 
 
 def came_back(case: Mapping[str, Any], source_format: str = "") -> str:

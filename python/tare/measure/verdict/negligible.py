@@ -11,10 +11,10 @@ from tare.codec import shortlist
 from tare.codec.ids import split_id
 from tare.codec.titles import title_of
 from tare.errors import UsageError
+from tare.fidelity.guesses import is_guessed
 from tare.measure.analysis.statistics import Array, quantiles
 from tare.measure.verdict.cost_model import cost
 from tare.measure.verdict.gains import source_name
-from tare.measure.verdict.kept import is_guessed
 
 if TYPE_CHECKING:
     from tare.measure.verdict.choice import Choice
