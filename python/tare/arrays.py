@@ -42,14 +42,18 @@ def array_of(values: Any, kind: Any = None, *, from_pandas: bool = False) -> Any
 
     if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
         return pa.array(values, kind, from_pandas=from_pandas)  # a type of its own says what they are
+    given = values
+    # A series makes an object of each value as it is gone through: many times as slow as a list.
+    values = values if isinstance(values, list | tuple) else values.tolist()
     first = next((value for value in values if value is not None), None)
-    refuse_beside_moments(values)
-    array: Any = pa.array(values, kind or _finest(first), from_pandas=from_pandas)
+    classes = set(map(type, values))
+    refuse_beside_moments(values, classes)
+    array: Any = pa.array(given, kind or _finest(first), from_pandas=from_pandas)
     found = array.type
     if _is_strict(found):
-        if kind is None and not pa.types.is_nested(found) and _is_cut(values, set(map(type, values)), found):
-            array = pa.array(values, _in_nanoseconds(found), from_pandas=from_pandas)
-        _refuse_mixed(values, array.type, from_pandas)
+        if kind is None and not pa.types.is_nested(found) and _is_cut(values, classes, found):
+            array = pa.array(given, _in_nanoseconds(found), from_pandas=from_pandas)
+        _refuse_mixed(values, array.type, from_pandas, classes)
     return array
 
 
@@ -80,13 +84,14 @@ def conflict_of(values: Sequence[Any], at: int, error: Exception) -> str:
     )
 
 
-def refuse_beside_moments(values: Iterable[Any]) -> None:
+def refuse_beside_moments(values: Iterable[Any], classes: set[type] | None = None) -> None:
     """Refuses other values beside NumPy's moments and lengths of time, of which Arrow reads memory that is not theirs.
 
     At whatever depth: in the same lists, and under the same name of objects.
 
     Args:
         values: A list, a tuple, an array or a series of objects.
+        classes: Of the values, where they are known.
 
     Raises:
         ArrowTypeError: There is one.
@@ -94,7 +99,7 @@ def refuse_beside_moments(values: Iterable[Any]) -> None:
     >>> import numpy as np
     >>> refuse_beside_moments([[np.datetime64("2024-01-02"), None], [np.datetime64("2024-01-03")]])
     """
-    if not _has_moments(values):
+    if not _has_moments(values, classes):
         return
     work: list[tuple[Iterable[Any], int]] = [(values, 0)]
     while work:
@@ -113,11 +118,11 @@ def refuse_beside_moments(values: Iterable[Any]) -> None:
                 work.append((cells, depth + 1))
 
 
-def _has_moments(values: Iterable[Any]) -> bool:
+def _has_moments(values: Iterable[Any], known: set[type] | None = None) -> bool:
     """Whether one of NumPy's moments stands somewhere in values; a level at a time, as most have few levels."""
     level = values
-    for _ in range(_MOST_DEPTH):
-        classes = set(map(type, level))
+    for depth in range(_MOST_DEPTH):
+        classes = known if known is not None and depth == 0 else set(map(type, level))
         if any(one.__name__ in _OF_NUMPY for one in classes):
             return True
         listed = {one for one in classes if issubclass(one, _LISTS) or one.__name__ == "ndarray"}
@@ -193,7 +198,9 @@ def _tests() -> dict[Callable[[Any], bool], tuple[type, ...]]:
     }
 
 
-def _refuse_mixed(values: Iterable[Any], kind: Any, from_pandas: bool) -> None:
+def _refuse_mixed(
+    values: Iterable[Any], kind: Any, from_pandas: bool, classes: set[type] | None = None
+) -> None:
     """Refuses what a type took for one of its own, at whatever depth."""
     import pyarrow as pa
 
@@ -201,7 +208,7 @@ def _refuse_mixed(values: Iterable[Any], kind: Any, from_pandas: bool) -> None:
         for inner, type_within in _within(values, kind):
             _refuse_mixed(inner, type_within, from_pandas)
         return
-    there = set(map(type, values))
+    there = set(map(type, values)) if classes is None else classes
     _refuse_others(
         values, there, next(own for test, own in _tests().items() if test(kind)), kind, from_pandas
     )

@@ -411,7 +411,7 @@ def series_from_arrow(column: pa.ChunkedArray[Any]) -> pd.Series:
         if mapper is None and not _numpy_may_hold(column):
             continue
         series = _tried(column, mapper)
-        if series is not None and _comes_back(series, column):
+        if series is not None and (_is_exact(column) or _comes_back(series, column)):
             return series
     return column.to_pandas(types_mapper=pd.ArrowDtype)
 
@@ -455,6 +455,15 @@ def _numpy_may_hold(column: pa.ChunkedArray[Any]) -> bool:
 
     whole = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
     return not (whole and column.null_count)
+
+
+def _is_exact(column: pa.ChunkedArray[Any]) -> bool:
+    """Whether Arrow makes the same column of the objects that it makes of this one: of days, and of times of day, if there are any."""
+    import pyarrow as pa
+
+    kind: Any = column.type
+    plain = pa.types.is_date32(kind) or (pa.types.is_time64(kind) and kind.unit == "us")
+    return plain and column.null_count < len(column)
 
 
 def _comes_back(series: pd.Series, column: pa.ChunkedArray[Any]) -> bool:

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
+from tare.measure.analysis.pace import least_pace
 from tare.measure.environment import system_load, tempdirs
 from tare.measure.stages import END_S, END_SHARE
 from tare.measure.worker_client.languages import command_of
@@ -213,7 +214,13 @@ class Session:
         self.reach = Reach(settings, record.setdefault("noise", {}))
         self.sample_ns = 0
         self.round_ns = 0
+        self.pace_ns: float | None = None
         self.pressure = system_load.snapshot()
+
+    def note_pace(self, columns: dict[str, list[int]]) -> None:
+        """Keeps the least time of the fixed work beside a sample: what it takes at the machine's full speed."""
+        if least := least_pace([columns]):
+            self.pace_ns = min(least, self.pace_ns or least)
 
     def __enter__(self) -> Session:  # noqa: PYI034 - typing.Self is newer than our oldest Python
         return self

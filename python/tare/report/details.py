@@ -331,7 +331,12 @@ def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:
     legend = _legend(found)
     lines += wrap(legend, width, "", "dim") if legend else []
     lines += wrap(words.noise_line(found), width, "", "dim")
-    for said in (words.empty_call_line(found), words.freeing_line(found), words.collector_line(found)):
+    for said in (
+        words.speed_line(found),
+        words.empty_call_line(found),
+        words.freeing_line(found),
+        words.collector_line(found),
+    ):
         lines += wrap(said, width, "", "dim")
     if record_path:
         lines += [

@@ -7,6 +7,8 @@ from statistics import median
 from typing import Any
 
 from tare.codec.titles import title_of
+from tare.measure.analysis.figures import takes_least
+from tare.measure.analysis.pace import slowed_share
 from tare.measure.analysis.ranked_cases import STAGES, is_ranked
 from tare.measure.verdict.kept import quoted_path
 from tare.measure.verdict.text import IDLE, READING_ALONE, WRITING_ALONE, listed, noise_floor, parted
@@ -42,6 +44,7 @@ __all__ = [
     "runs_code",
     "share_line",
     "size_mark",
+    "speed_line",
     "stopped",
 ]
 
@@ -449,6 +452,14 @@ def empty_call_line(found: Digest) -> str:
     if not floor_ns or found.imported or not _drops_each(found):
         return ""
     return f"an empty call takes {text.duration(floor_ns)}, which is part of every time"
+
+
+def speed_line(found: Digest) -> str:
+    """Says how many samples were taken while the CPU ran at a lower speed; empty where none was, or times are as they were."""
+    share = slowed_share(found.record) if takes_least(found.record) else 0.0
+    if not share:
+        return ""
+    return f"the CPU was slow at times: in {text.percent(share)} of the samples, of which the times are brought to its full speed"
 
 
 def freeing_line(found: Digest) -> str:

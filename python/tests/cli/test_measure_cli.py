@@ -289,21 +289,12 @@ def test_a_dry_run_measures_nothing(tare, tmp_path, document):
     assert [] == records(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--must", "keep-typs"), "keep-typs"),
-        (("--link", "fast"), "fast"),
-        (("--for", "random"), "invalid use 'random' for"),
-        (("--base", "jsn"), "jsn"),
-    ],
-    ids=lambda one: one[0] if isinstance(one, tuple) else "",
-)
-def test_a_dry_run_refuses_what_a_run_refuses(tare, document, options, said):
+@pytest.mark.parametrize("given", ["--must keep-typs", "--link fast", "--for random", "--base jsn"])
+def test_a_dry_run_refuses_what_a_run_refuses(tare, document, given):
     """It passed options that the run itself did not take."""
-    dry, wet = (tare("measure", document, *options, *more) for more in (("--dry-run",), ()))
+    dry, wet = (tare("measure", document, *given.split(), *more) for more in (("--dry-run",), ()))
     assert (2, wet.err) == (dry.code, dry.err)
-    assert said in dry.err
+    assert given.split()[1] in dry.err
 
 
 @pytest.mark.parametrize("name", ["transports", "files", "load", "compress", "documents"])

@@ -28,7 +28,12 @@ def seat_of(codec: Codec, *, write_ms: float, read_ms: float, size: int) -> Any:
     samples = {name: {"wall_ns": [round(ms * 1e6)], "batch": [1], "round": [1]} for name, ms in times.items()}
     case = {"status": "ok", "bytes": size}
     return SimpleNamespace(
-        codec=codec, operations=("encode", "decode"), samples=samples, case=case, medium="memory"
+        codec=codec,
+        operations=("encode", "decode"),
+        samples=samples,
+        case=case,
+        medium="memory",
+        session=SimpleNamespace(pace_ns=None),
     )
 
 

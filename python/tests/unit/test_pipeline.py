@@ -70,7 +70,7 @@ def _seat(codec: Codec, calls: list[float], size: int = 1000, status: str = "ok"
         samples={"encode": columns, "decode": {name: [*of] for name, of in columns.items()}} if calls else {},
         case={"status": status, "bytes": size, "reason": ""},
         distance=math.inf,
-        **{"alive": True, "took_s": 0.01, "times": [], **more},
+        **{"alive": True, "took_s": 0.01, "times": [], "session": SimpleNamespace(pace_ns=None), **more},
     )
 
 
@@ -140,6 +140,7 @@ def _session(**more: Any) -> Any:
             "rng": random.Random(1),
             "taken": [],
             "in_a_row": set(),
+            "pace_ns": None,
             "tell": lambda *_, **__: None,
             **more,
         }

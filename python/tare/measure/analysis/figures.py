@@ -16,6 +16,7 @@ import numpy as np
 
 from tare.measure.analysis.first_calls import expect_later_calls
 from tare.measure.analysis.letter_display import letters
+from tare.measure.analysis.pace import least_pace, samples_of
 from tare.measure.analysis.ranked_cases import SPAN, TOTAL, base_of, is_ranked, number, off_usual
 from tare.measure.analysis.series import series_of
 from tare.measure.analysis.statistics import (
@@ -195,7 +196,11 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
             labels = case["labels"]
             split[(case.get("stage", "weigh"), *(labels.get(name, "") for name in GROUP_LABELS))].append(case)
     one_process = takes_least(record)
-    groups = [_group(list(cases), key, base, sampler, least=one_process) for key, cases in split.items()]
+    pace_ns = least_pace(samples_of(record)) if one_process else None
+    groups = [
+        _group(list(cases), key, base, sampler, least=one_process, pace_ns=pace_ns)
+        for key, cases in split.items()
+    ]
     groups.sort(key=lambda g: (STAGES.get(g.stage, len(STAGES)), -number(g.labels.get("size", "1"))))
     figures: dict[str, dict[str, Figure]] = defaultdict(dict)
     for group in groups:
@@ -216,7 +221,13 @@ def takes_least(record: Mapping[str, Any]) -> bool:
 
 
 def _group(
-    cases: list[dict[str, Any]], key: tuple[str, ...], base: str, sampler: Resampler, *, least: bool = False
+    cases: list[dict[str, Any]],
+    key: tuple[str, ...],
+    base: str,
+    sampler: Resampler,
+    *,
+    least: bool = False,
+    pace_ns: float | None = None,
 ) -> Group:
     group = Group(dict(zip(GROUP_LABELS, key[1:], strict=True)), key[0], cases)
     bases = [case for case in cases if case["labels"]["codec"] == base and "twin" not in case["labels"]]
@@ -228,7 +239,7 @@ def _group(
     least = least and not any(
         op == SPAN for case in cases for launch in case["launches"] for op in launch["samples"]
     )
-    _place(group, series_of(cases, bases, least=least), least=least)
+    _place(group, series_of(cases, bases, least=least, pace_ns=pace_ns if least else None), least=least)
     everything = list(group.figures.values())
     if not everything:
         return group

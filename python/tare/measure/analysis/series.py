@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tare.measure.analysis.pace import at_full_speed
 from tare.measure.analysis.ranked_cases import SPAN
 from tare.measure.analysis.statistics import median, sample_times
 
@@ -23,7 +24,11 @@ Values = dict[Unit, dict[int, float]]
 
 
 def series_of(
-    cases: Iterable[dict[str, Any]], bases: Sequence[dict[str, Any]], *, least: bool = False
+    cases: Iterable[dict[str, Any]],
+    bases: Sequence[dict[str, Any]],
+    *,
+    least: bool = False,
+    pace_ns: float | None = None,
 ) -> dict[tuple[str, str], tuple[Values, dict[str, Any]]]:
     """The series of some cases: (key, operation) -> (launch -> round -> nanoseconds, what else is known).
 
@@ -32,6 +37,8 @@ def series_of(
         bases: Cases of the base codec, the one that stands for it first.
         least: Whether the least of several calls of a round stands for it, and not their median: the first of them
             pays for memory that was given back to the system since the round before.
+        pace_ns: What the fixed work beside a sample takes at the machine's full speed, to which times are brought; None: as
+            they are.
     """
     starts = _starts(bases[0]) if bases else {}
     found: dict[tuple[str, str], tuple[Values, dict[str, Any]]] = {}
@@ -43,22 +50,28 @@ def series_of(
                 if op != "null" and columns.get("batch"):
                     parts[op].append((unit, columns))
         for op, pieces in parts.items():
-            found[case["key"], op] = _one_series(case, op, pieces, least=least)
+            found[case["key"], op] = _one_series(case, op, pieces, least=least, pace_ns=pace_ns)
     return found
 
 
 def _one_series(
-    case: dict[str, Any], op: str, pieces: list[tuple[Unit, dict[str, Any]]], *, least: bool
+    case: dict[str, Any],
+    op: str,
+    pieces: list[tuple[Unit, dict[str, Any]]],
+    *,
+    least: bool,
+    pace_ns: float | None,
 ) -> tuple[Values, dict[str, Any]]:
     joined = _joined([columns for _, columns in pieces])
     wall = op == SPAN or case["labels"].get("threads", "1") == "all"
     times = sample_times(joined, wall=wall, crowded=_is_crowded(case, joined))
+    times_ns = at_full_speed(times.time_ns.tolist(), joined, pace_ns)
     values: Values = defaultdict(dict)
     place = 0
     for unit, columns in pieces:
         repeated: dict[int, list[float]] = defaultdict(list)
         for round_ in columns["round"]:
-            repeated[int(round_)].append(float(times.time_ns[place]))
+            repeated[int(round_)].append(times_ns[place])
             place += 1
         for round_, several in repeated.items():
             # What a busy machine left no figure of is NaN.
@@ -66,7 +79,7 @@ def _one_series(
     cpu, wall_ns = float(median(times.cpu_ns)), float(median(times.wall_ns))
     blocked = None if np.isnan(times.blocked_ns) else times.blocked_ns
     busy = cpu + (blocked or 0.0)
-    floor = float(np.nanmin(times.time_ns)) if not np.isnan(times.time_ns).all() else float("nan")
+    floor = float(np.nanmin(times_ns)) if not np.isnan(times_ns).all() else float("nan")
     more = {
         "floor_ns": floor,
         "cpu_ns": None if np.isnan(cpu) else cpu,
@@ -74,7 +87,7 @@ def _one_series(
         "blocked_ns": blocked,
         "contended": bool(not wall and wall_ns > CONTENDED * busy),
         "marked": times.marked,
-        **(_first_call(case, op, joined, pieces) if least else {}),
+        **(_first_call(case, op, joined, pieces, pace_ns) if least else {}),
     }
     return dict(values), more
 
@@ -88,14 +101,18 @@ def _is_crowded(case: Mapping[str, Any], joined: Mapping[str, Any]) -> bool:
 
 
 def _first_call(
-    case: Mapping[str, Any], op: str, joined: Mapping[str, Any], pieces: Sequence[tuple[Unit, dict[str, Any]]]
+    case: Mapping[str, Any],
+    op: str,
+    joined: Mapping[str, Any],
+    pieces: Sequence[tuple[Unit, dict[str, Any]]],
+    pace_ns: float | None,
 ) -> dict[str, Any]:
     """Whether the one sample of an operation is the codec's first call of it, and the time in its own code."""
     only = len(joined["batch"]) == 1 and list(pieces[0][1]["round"]) == [0]
     if not only or op not in (case.get("first_calls") or ()):
         return {}
-    own = float(joined["user_ns"][0] / max(1.0, joined["batch"][0])) if "user_ns" in joined else None
-    return {"cold": True, "own_ns": own or None}
+    own = joined["user_ns"][0] / max(1.0, joined["batch"][0]) if "user_ns" in joined else 0.0
+    return {"cold": True, "own_ns": at_full_speed([float(own)], joined, pace_ns)[0] or None}
 
 
 def _joined(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -110,7 +127,7 @@ def _joined(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 for columns in pieces
             ]
         )
-        for name in ("batch", "wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw")
+        for name in ("batch", "wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "pace_ns")
         if name in names
     }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tare.measure.analysis.pace import at_full_speed
+
 __all__ = ["calls_ns", "first_call_ns", "long_enough", "wall_ns"]
 
 _TRIES = 3
@@ -57,8 +59,12 @@ def first_call_ns(reply: dict[str, Any]) -> int:
     return round(calls_ns({**first, "batch": [1]})[0])
 
 
-def calls_ns(columns: dict[str, list[int]]) -> list[float]:
+def calls_ns(columns: dict[str, list[int]], pace_ns: float | None = None) -> list[float]:
     """Returns the time of one call in each sample, in nanoseconds: CPU where another process took the CPU, else wall.
+
+    Args:
+        columns: The samples.
+        pace_ns: What the fixed work beside a sample takes at full speed, to which times are brought; None: as they are.
 
     >>> calls_ns({"wall_ns": [90, 20], "user_ns": [30, 10], "sys_ns": [0, 0], "nivcsw": [1, 0], "batch": [3, 1]})
     [10.0, 20.0]
@@ -70,4 +76,4 @@ def calls_ns(columns: dict[str, list[int]]) -> list[float]:
         preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
         cpu = sum(columns[name][index] for name in names)
         calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
-    return calls
+    return at_full_speed(calls, columns, pace_ns)

@@ -120,7 +120,7 @@ def _lives(seat: Seat) -> bool:
 def _is_narrow(seat: Seat) -> bool:
     """Whether the least and the lower quartile of every operation's samples nearly agree: a quarter met no disturbance."""
     for columns in seat.samples.values():
-        calls = sorted(calls_ns(columns))
+        calls = sorted(calls_ns(columns, seat.session.pace_ns))
         if calls[len(calls) // 4] > (1 + _NARROW) * calls[0]:
             return False
     return True

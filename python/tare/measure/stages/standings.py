@@ -30,7 +30,7 @@ _LOSSY = 2.0
 def least_ns(seat: Seat, operation: str) -> float | None:
     """Returns the least time of one call in nanoseconds; None if none was sampled."""
     columns = seat.samples.get(operation)
-    return min(calls_ns(columns)) if columns and columns["batch"] else None
+    return min(calls_ns(columns, seat.session.pace_ns)) if columns and columns["batch"] else None
 
 
 def hopeful_ns(seat: Seat, operation: str) -> float | None:

@@ -62,6 +62,7 @@ class Choice:
         share: Share of the data that was measured.
         source_format: Format that the data came in; empty if it came as objects.
         messages: How many messages the data is, where figures are of one of them; else 0.
+        file_rate: Bytes per second of a warm file.
     """
 
     profile: Profile
@@ -78,6 +79,7 @@ class Choice:
     share: float = 1.0
     source_format: str = ""
     messages: int = 0
+    file_rate: float = ASSUMED_FILE
 
     @property
     def waiting(self) -> list[str]:
@@ -137,6 +139,7 @@ def choose(
     predicted = not math.isclose(full_share(record) if grain == "each" else full, 1.0)
     choice = Choice(use, medium, [], None, [], {}, notes, predicted)
     choice.share = min(1.0, 1 / full)
+    choice.file_rate = file_rate(record)
     choice.source_format = str((record.get("dataset") or {}).get("source_format") or "")
     if choice.predicted:
         notes.append(f"provisional: predicted from {text.percent(1 / full)} of the data")

@@ -38,9 +38,11 @@ def figures_of(one: Costed, choice: Choice) -> dict[str, Any]:
     ``size_share`` is the share of the data whose bytes were counted: below 1 those of all of it are estimated. Where the use reads parts, ``part_s`` is the time of one.
     Of a file that is read by copying its bytes alone ``read_s`` is no less than their passage, which is that copy.
     """
-    read_s, rate = one.read_s, choice.profile.bytes_per_s
-    if one.copied and choice.profile.medium == "file" and not choice.profile.linked and math.isfinite(rate):
-        read_s = max(read_s, one.bytes / rate)
+    read_s = one.read_s
+    if one.copied and choice.medium == "memory" and choice.profile.medium == "file":
+        read_s = max(
+            read_s, one.bytes / choice.file_rate
+        )  # of a file here: what a link takes is in the cost alone
     found = {"codec": one.codec, "bytes": one.bytes, "write_s": one.write_s, "read_s": read_s}
     found["size_share"] = one.size_share
     return found | ({"part_s": one.subset_s} if choice.profile.subset_reads else {})
