@@ -51,6 +51,7 @@ _VERIFY = {
         "columns": _COUNT,
         "told": _TEXT_OR_NULL,
         "unchecked": _TEXT_OR_NULL,
+        "r_lost": _list(_TEXT),
         "changes": _list(_object(path=_TEXT, verdict=_TEXT, count=_COUNT)),
     },
 }
