@@ -98,6 +98,7 @@ class Dataset:
         self.files = files
         self.of_r = of_r
         self.first_path = path  # of several files the first, which tells what is alike in all
+        self.words: tuple[str, ...] = () if path is None else (path,)  # that a command is given to mean it
         self.kind = kinds.kind_of(value)
         self.source_kind = source_kind or ("arrow" if self.kind == "table" else "python")
 
@@ -360,7 +361,7 @@ def _of_files(files: FileSet, options: Options, format: str | None, name: str | 
     source, loaded = load_file_set(files, options, format)
     found = of_source(source, loaded)
     found.name, found.path, found.first_path = name or files.name, None, files.paths[0]
-    found.bytes_disk, found.files = files.bytes_disk, len(files.paths)
+    found.bytes_disk, found.files, found.words = files.bytes_disk, len(files.paths), files.words
     return found
 
 

@@ -149,6 +149,7 @@ _DATASET = _object(
     types={"type": ["object", "null"], "additionalProperties": _NUMBER},
     null_share=_NUMBER,
     depth=_COUNT,
+    tabular=_TRUTH,
     entropy_bits=_NUMBER,
     partial=_TABLE,
     hash=_TEXT_OR_NULL,
