@@ -63,6 +63,8 @@ class Dataset:
         compressors: Names of the compressors around the file, the outermost first.
         plain: Whether it is a document that was read from JSON, which carries it exactly.
         files: How many files of a folder, a pattern or a list of names it is; 0 for anything else.
+        of_r: Of an object of R: paths of what the schema of its table, or the zones of its document, alone keep; None of
+            others.
 
     >>> Dataset([1, 2, 3], name="three").kind
     'document'
@@ -82,6 +84,7 @@ class Dataset:
         compressors: tuple[str, ...] = (),
         plain: bool = False,
         files: int = 0,
+        of_r: tuple[str, ...] | None = None,
     ) -> None:
         self.value = value
         self.name = name
@@ -93,7 +96,9 @@ class Dataset:
         self.compressors = compressors
         self.plain = plain
         self.files = files
+        self.of_r = of_r
         self.first_path = path  # of several files the first, which tells what is alike in all
+        self.words: tuple[str, ...] = () if path is None else (path,)  # that a command is given to mean it
         self.kind = kinds.kind_of(value)
         self.source_kind = source_kind or ("arrow" if self.kind == "table" else "python")
 
@@ -215,6 +220,7 @@ class Dataset:
             compressors=self.compressors,
             plain=self.plain,
             files=self.files,
+            of_r=self.of_r,
         )
 
     def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
@@ -344,6 +350,7 @@ def of_source(source: Source, loaded: Loaded) -> Dataset:
         notes=tuple(dict.fromkeys(loaded.notes)),
         compressors=source.compressors,
         plain=loaded.plain,
+        of_r=loaded.of_r,
     )
 
 
@@ -354,7 +361,7 @@ def _of_files(files: FileSet, options: Options, format: str | None, name: str | 
     source, loaded = load_file_set(files, options, format)
     found = of_source(source, loaded)
     found.name, found.path, found.first_path = name or files.name, None, files.paths[0]
-    found.bytes_disk, found.files = files.bytes_disk, len(files.paths)
+    found.bytes_disk, found.files, found.words = files.bytes_disk, len(files.paths), files.words
     return found
 
 

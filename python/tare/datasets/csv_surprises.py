@@ -91,7 +91,7 @@ def note_surprises(source: Source, data: bytes, schema: pa.Schema, style: Dialec
         return
     try:
         plain = csvs.texts_of(
-            source, head[: csvs.last_row(head, style)] if len(data) > len(head) else head, style, names
+            source, head[: csvs.last_row(head, style)] if len(data) >= HEAD_BYTES else head, style, names
         )
     except (TareError, KeyError):
         return

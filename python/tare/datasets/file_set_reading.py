@@ -297,6 +297,10 @@ class _Reader:
         else:
             loaded = Loaded(list(_items(several.values())), "document", None, self.first.notes)
             loaded.plain = all(found.plain for found in several.values())
+        if all(found.of_r is not None for found in several.values()):
+            loaded.of_r = tuple(
+                dict.fromkeys(path for found in several.values() for path in found.of_r or ())
+            )
         return replace(loaded, partial=self._partial(loaded, taken, len(several)))
 
     def _compare_schemas(self, read: set[int], names: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from tare.datasets import csvload, documents, robjects, stretches, tables, views
 from tare.datasets.source import Source, free_memory
 from tare.datasets.tables import check_columns, places_of
 from tare.errors import Limit
+from tare.r.losses import Losses
 
 __all__ = ["Loaded", "Options", "load"]
 
@@ -46,6 +47,7 @@ class Loaded:
         partial: Which part it is: rule, share, totals; None for the whole.
         notes: What the user should know.
         plain: Whether it is a document that JSON is known to carry exactly.
+        of_r: Of an object of R: paths of what its schema, or its zones, alone keep; None of others.
     """
 
     value: Any
@@ -53,6 +55,7 @@ class Loaded:
     partial: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
     plain: bool = False
+    of_r: tuple[str, ...] | None = None
 
 
 _TABLES = {"parquet": tables.load_parquet, "arrow": tables.load_arrow, "orc": tables.load_orc}
@@ -128,14 +131,18 @@ def _document(source: Source, options: Options) -> Loaded:
 def _robject(source: Source, options: Options) -> Loaded:
     from tare import kinds
 
+    losses = Losses() if options.losses is None else options.losses
     value = robjects.load(
         source,
         max_bytes=options.max_bytes,
         encoding=options.encoding,
         columns=options.columns,
-        losses=options.losses,
+        losses=losses,
     )
-    return Loaded(value, kinds.kind_of(value), None, source.notes)
+    if options.losses is None:
+        source.notes += robjects.notes_of(losses)
+    kind = kinds.kind_of(value)
+    return Loaded(value, kind, None, source.notes, of_r=robjects.beside(losses, kind))
 
 
 def _first(rule: str, rows: int, share: float) -> dict[str, Any] | None:

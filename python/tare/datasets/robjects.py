@@ -10,7 +10,7 @@ from tare.r import Loss
 from tare.r.arguments import checked_encoding
 from tare.r.losses import Losses
 
-__all__ = ["FORMATS", "load", "stored"]
+__all__ = ["FORMATS", "beside", "load", "notes_of", "stored"]
 
 FORMATS = ("rds", "rdata", "fst", "qs2", "qdata", "qs", "dput")
 # Compressors that the core undoes itself; a file in another is decompressed before it is read.
@@ -24,7 +24,7 @@ def load(
     max_bytes: int | None,
     encoding: str | None,
     columns: list[str] | None,
-    losses: list[Loss] | None,
+    losses: list[Loss],
     data_only: bool = False,
 ) -> Any:
     """An Arrow table of a data frame, else lists, dicts and scalars.
@@ -34,7 +34,7 @@ def load(
         max_bytes: Most bytes of memory; by default those that are free.
         encoding: Encoding of strings without a mark.
         columns: Names of the columns of a data frame; all by default.
-        losses: A list to fill with what the value has not; without it they become notes.
+        losses: A list to fill with what the value has not.
         data_only: Whether what is no data becomes None, with a loss.
 
     Raises:
@@ -46,7 +46,7 @@ def load(
     from tare.r.frames import part
     from tare.r.plain import plain_value
 
-    found: list[Loss] = [] if losses is None else Losses()
+    found = Losses()
     budget = max_bytes
     if budget is None and source.format != "dput":  # whose reader has a limit by the length of the text
         budget = free_memory()
@@ -90,14 +90,24 @@ def load(
         value, rounded = _with_datetimes(value)
         if rounded:
             found.append(Loss("", "precision", "fractions of a microsecond", "whole ones", rounded))
-    if losses is not None:
-        losses.extend(found)
-        if isinstance(losses, Losses) and isinstance(found, Losses):
-            losses.of_schema.extend(found.of_schema)
-            losses.of_zones.extend(found.of_zones)
-    else:
-        source.notes += _notes(found)
+    losses.extend(found)
+    if isinstance(losses, Losses):
+        losses.of_schema.extend(found.of_schema)
+        losses.of_zones.extend(found.of_zones)
     return value
+
+
+def beside(losses: list[Loss], kind: str) -> tuple[str, ...]:
+    """Returns the paths of what the schema of a table, or the zones of a document, alone keep of an object of R.
+
+    Args:
+        losses: What was found by `load`.
+        kind: ``table`` or ``document``.
+    """
+    if not isinstance(losses, Losses):
+        return ()
+    found = losses.of_schema if kind == "table" else losses.of_zones
+    return tuple(dict.fromkeys(loss.path for loss in found if not loss.is_information))
 
 
 def _with_datetimes(value: Any) -> tuple[Any, int]:
@@ -144,7 +154,8 @@ def _said(source: Source, error: TareError) -> str:
     return text if error.offset is None else text.removesuffix(f", at byte {error.offset}")
 
 
-def _notes(found: list[Loss]) -> list[str]:
+def notes_of(found: list[Loss]) -> list[str]:
+    """Returns notes on what a value has not of R's."""
     real = [loss for loss in found if not loss.is_information]
     notes = [f"R: not kept: {printable(str(loss), 120)}" for loss in real[:_SHOWN]]
     if len(real) > _SHOWN:

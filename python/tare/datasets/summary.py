@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tare._tare import NdjsonFinder
 from tare.datasets import sampling, shape
 from tare.datasets.source import printable
+from tare.errors import TareError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,6 +19,7 @@ __all__ = [
     "entropy_bits",
     "headline",
     "inner_compression",
+    "is_tabular",
     "of_document",
     "of_table",
     "short_type",
@@ -27,6 +31,8 @@ _SAMPLE_CELLS = 2_000_000
 _MASKED_ROWS = 1 << 28
 _DISTINCT_COLUMNS = 2_000
 _ENTROPY_BYTES = 1 << 20
+# Of so many rows, and of no more text, the types of columns are found.
+_TABULAR_ROWS, _TABULAR_BYTES = 1_000, 4 << 20
 
 
 def of_table(data: pa.Table) -> dict[str, Any]:
@@ -108,7 +114,47 @@ def of_document(value: Any, items: int) -> dict[str, Any]:
             "items": items,
         },
         "entropy_bits": entropy_bits(text[0]),
+        "tabular": is_tabular(value),
     }
+
+
+def is_tabular(value: Any) -> bool:
+    """Returns whether a document is a list of objects that make a table, whose columns have one type each.
+
+    Of a long list objects from all over it are looked at.
+
+    >>> is_tabular([{"a": 1, "b": {"c": None}}, {"a": 2.5}]), is_tabular([{"a": 1}, {"a": "x"}]), is_tabular([1])
+    (True, False, False)
+    >>> is_tabular([{"a": 1, "tags": {}}])  # files of tables have no column without a name within
+    False
+    """
+    if not isinstance(value, list) or not value or not isinstance(value[0], dict):
+        return False
+    lines, size = [], 0
+    finder = NdjsonFinder()
+    try:
+        for row in value[:: max(1, len(value) // _TABULAR_ROWS)]:
+            lines.append(json.dumps(row, default=str).encode() + b"\n")
+            size += len(lines[-1])
+            if size > _TABULAR_BYTES:
+                break
+        text = b"".join(lines)
+        finder.read(text)
+    except (TareError, TypeError, ValueError, RecursionError):
+        return False
+    return b"{}" not in text or not _has_empty_object(finder)
+
+
+def _has_empty_object(finder: Any) -> bool:
+    """Whether rows, or a column of them, are of objects that have no names at all."""
+    import pyarrow as pa
+
+    kinds = [pa.struct(list(pa.schema(finder)))]
+    for kind in kinds:
+        if pa.types.is_struct(kind) and not kind.num_fields:
+            return True
+        kinds += [kind.field(place).type for place in range(kind.num_fields)]
+    return False
 
 
 def entropy_bits(data: bytes) -> float | None:

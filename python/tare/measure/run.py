@@ -8,6 +8,7 @@ It prints nothing; a display is told by events, and the stages of a plan are in 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import threading
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.codec.route_ids import codec_part, split_route
 from tare.datasets.source import printable
-from tare.errors import UsageError
+from tare.errors import Unsupported, UsageError
 from tare.measure.analysis.ranked_cases import shown_cases
 from tare.measure.cases import CONN, FACTORS
 from tare.measure.environment.file_rate import measure_file_rate
@@ -138,16 +139,28 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
 
 
 def check_use(settings: Settings, dataset: Dataset) -> None:
-    """Refuse a use that no codec of the data's kind is measured for.
+    """Refuse a use that no codec of the data's kind is measured for, and codecs of tables for a document.
 
     Raises:
         UsageError: ``random`` for a document.
+        Unsupported: A codec that was named does not hold documents.
     """
-    if settings.profile == "random" and dataset.kind == "document":
+    from tare.codec import Codec
+
+    if dataset.kind != "document":
+        return
+    for id in settings.codecs or ():
+        with contextlib.suppress(UsageError):  # of another language, or of several
+            codec = Codec.parse(id)
+            if "document" not in codec.library.native:
+                raise Unsupported(
+                    f"{id} holds tables, not documents{_as_table(dataset, '; ')}", format=codec.format_id
+                )
+    if settings.profile == "random":
         others = [name for name in PROFILES if name != "random"]
         raise UsageError(
             f"invalid use 'random' for {dataset.name}: parts are read of tables, and this is a document; expected one of "
-            f"{', '.join(others)}{_as_table(dataset)}"
+            f"{', '.join(others)}{_as_table(dataset, ', or ')}"
         )
 
 
@@ -169,14 +182,13 @@ def check_columns_named(settings: Settings, dataset: Dataset) -> None:
             )
 
 
-def _as_table(dataset: Dataset) -> str:
+def _as_table(dataset: Dataset, joined: str) -> str:
     """Returns how objects in a list become a table, of which parts can be read; empty of other documents."""
-    value = dataset.value
-    if dataset.path is None or not isinstance(value, list) or not value or not isinstance(value[0], dict):
+    if not dataset.words or not dataset.summary()["tabular"]:
         return ""
-    path = printable(dataset.path, 400)
-    table = file_name("parquet", path)
-    return f", or make a table of it first: tare convert {shlex.quote(path)} {shlex.quote(table)}"
+    words = [printable(word, 400) for word in dataset.words]
+    table = ["tables/", "--to", "parquet"] if dataset.files else [file_name("parquet", words[0])]
+    return f"{joined}make a table of it first: {shlex.join(['tare', 'convert', *words, *table])}"
 
 
 def without_media(settings: Settings) -> Settings:

@@ -135,6 +135,7 @@ class Part:
         bytes_memory: Its size in memory.
         hash: Content hash.
         drawn: Share of the documents at ``path`` that it is: workers load all of them, and draw these.
+        of_r: What R has beside its values; see `tare.dataset.Dataset`.
     """
 
     share: float
@@ -146,10 +147,12 @@ class Part:
     bytes_memory: int
     hash: str
     drawn: float = 1.0
+    of_r: tuple[str, ...] | None = None
 
     def request(self) -> dict[str, Any]:
         """What a worker's ``load`` is asked."""
-        return {"path": self.path, "as": self.as_, "kind": self.kind}
+        beside = {} if self.of_r is None else {"of_r": list(self.of_r)}
+        return {"path": self.path, "as": self.as_, "kind": self.kind, **beside}
 
     @property
     def label(self) -> str:
@@ -335,6 +338,7 @@ class Session:
                 saved.items,
                 saved.bytes_memory,
                 saved.hash,
+                of_r=self.dataset.of_r,
             )
             self._parts[label] = part
             self._note_size(part)

@@ -33,8 +33,8 @@ __all__ = [
     "whole_file",
 ]
 
-# A list of so many records of so few levels (the list, a record, its lists) is a table as well.
-_RECORDS, _RECORDS_DEPTH = 1000, 3
+# So many records in a file of so many bytes are asked about as a table.
+_RECORDS, _LARGE = 100, 64 << 10
 # The name of data that came through a pipe.
 STANDARD_INPUT = "standard input"
 # Uses whose bytes nobody but their writer reads, or that the other end reads by the same codec.
@@ -106,11 +106,11 @@ def as_table(found: Digest, path: str = "") -> str:
         found: The record.
         path: The user's own file; the name of the data by default.
     """
-    data, items = found.dataset, number(found.dataset.get("items")) or 0
-    flat = (number(data.get("depth")) or 0) <= _RECORDS_DEPTH and items >= _RECORDS
-    if not flat or data.get("source_format") not in ("json", "ndjson") or data.get("has_path") is False:
+    data = found.dataset
+    large = (number(data.get("items")) or 0) >= _RECORDS and (number(data.get("bytes_disk")) or 0) >= _LARGE
+    if not (large and data.get("tabular")) or data.get("source_format") not in ("json", "ndjson"):
         return ""
-    if found.profile == "message" or found.verdict.get("keeps_file"):
+    if found.profile == "message" or data.get("has_path") is False:
         return ""
     name = path or text.visible(data.get("name") or "", 200)
     if found.files:

@@ -89,6 +89,18 @@ def test_what_a_type_does_not_say_is_told(tmp_path, monkeypatch, name, text, not
     assert list(open_dataset(path).notes) == [one for one in notes if one]
 
 
+@pytest.mark.parametrize("stream_bytes", [1, 1 << 30])
+def test_a_file_longer_than_its_head_is_told_too(tmp_path, monkeypatch, stream_bytes):
+    """Though its head ends within a row, at once as in blocks and in a conversion in batches."""
+    monkeypatch.setattr(csvload, "STREAM_BYTES", stream_bytes)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", stream_bytes)
+    path = tmp_path / "a.csv"
+    path.write_text("ts,a,b,c\n" + "2024-03-30T01:00:00+01:00,2.5,x,y\n" * 4_000)
+    assert list(open_dataset(path).notes) == [OFFSETS]
+    done = tare_io.convert(path, tmp_path / "a.parquet")
+    assert done.notes.count(OFFSETS) == 1
+
+
 def test_latin1_is_told_too(tmp_path):
     """Names are those of the decoded text."""
     path = tmp_path / "a.csv"

@@ -10,7 +10,11 @@ from support.synthetic_records import synthetic_record
 
 import tare
 from tare.dataset import find_file_set
+from tare.errors import TareError, Unsupported
 from tare.measure.derive import derive
+from tare.measure.inputs import gather_files
+from tare.measure.run import check_use
+from tare.measure.settings import Settings
 from tare.measure.verdict.default_use import default_profile
 from tare.measure.verdict.recommend import recommend
 from tare.report import html, terminal
@@ -133,15 +137,54 @@ def test_records_in_lines_have_a_command_that_makes_a_table():
         Planted(name, ms, ms, 0.5, flags=FLAT) for name, ms in (("json:stdlib", 90), ("msgpack:msgspec", 50))
     ]
     record = record_of(
-        *planted, kind="document", source_format="ndjson", name="a log.ndjson", items=5000, depth=2
+        *planted, kind="document", source_format="ndjson", name="a log.ndjson", items=5000, tabular=True
     )
+    record["dataset"]["bytes_disk"] = 1 << 20
     record["settings"] = {"profile": "keep"}
     record["derived"] = derive(record)
     shown = terminal.render(record)
     assert "  Table:    tare convert 'a log.ndjson' 'a log.parquet'\n" in shown
     assert "Table:" not in terminal.render(record, profile="message")
-    record["dataset"]["items"] = 3
-    assert "Table:" not in terminal.render(record)
+    for other in ({"bytes_disk": 1000}, {"items": 3}, {"tabular": False}):
+        assert "Table:" not in terminal.render({**record, "dataset": {**record["dataset"], **other}})
+
+
+@pytest.mark.parametrize(
+    ("row", "is_table"),
+    [
+        ('{"id": 1, "user": {"plan": null}, "items": [{"sku": "a", "tags": ["x"]}]}', True),
+        ('{"id": 1, "user": "me"}', False),
+        ('{"id": 1, "user": {}}', False),
+        ("[1]", False),
+    ],
+)
+def test_lines_are_a_table_where_their_columns_have_one_type_each(tmp_path, row, is_table):
+    """However deep they are; what a conversion would refuse is no table."""
+    path = tmp_path / "a.ndjson"
+    first = '{"id": 0, "user": {"plan": "pro"}}\n' if "plan" in row or "me" in row else ""
+    path.write_text(f"{first}{row}\n{row}\n{row}\n")
+    assert tare.open_dataset(path).summary()["tabular"] is is_table
+    if is_table:
+        tare.convert(path, tmp_path / "a.parquet")
+    else:
+        with pytest.raises(TareError):
+            tare.convert(path, tmp_path / "a.parquet")
+
+
+def test_a_codec_of_tables_is_refused_with_how_lines_become_one(tmp_path):
+    """Of several files too; what is no table has no such advice."""
+    for name in ("a b.ndjson", "c.ndjson"):
+        (tmp_path / name).write_text('{"a": 1}\n{"a": 2}\n')
+    (tmp_path / "x.json").write_text('{"a": {"b": 2}}')
+    options = Settings(codecs=("parquet:pyarrow",))
+    said = "^parquet:pyarrow holds tables, not documents"
+    with pytest.raises(Unsupported, match=f"{said}; make a table of it first: tare convert '.*a b.parquet'$"):
+        check_use(options, tare.open_dataset(tmp_path / "a b.ndjson"))
+    several = tare.open_dataset(gather_files(f"{tmp_path}/*.ndjson"))
+    with pytest.raises(Unsupported, match=r"tare convert '.*/\*\.ndjson' tables/ --to parquet$"):
+        check_use(options, several)
+    with pytest.raises(Unsupported, match=f"{said}$"):
+        check_use(options, tare.open_dataset(tmp_path / "x.json"))
 
 
 @pytest.mark.parametrize(

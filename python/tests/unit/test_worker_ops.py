@@ -12,7 +12,9 @@ import pytest
 from support.capabilities import need_module
 from support.worker_requests import DEADLINE_S, ask
 
+from tare import convert, open_dataset
 from tare.errors import WorkerError
+from tare.measure.session import Part
 from tare.measure.worker_client.client import Worker
 
 ROWS = 2000
@@ -75,6 +77,41 @@ def test_tables_start_from_and_end_in_the_kind_asked_for(worker, table, kind):
     assert run(worker, "encode")["bytes"] > 0
     assert run(worker, "decode")["items"] == ROWS
     assert ask(worker, "verify")["verdict"] == "same"
+
+
+R_FRAME = b"""structure(list(bp = structure(c(1.5, 2), label = "systolic"),
+  arm = structure(1:2, levels = c("b", "a"), class = "factor")), class = "data.frame", row.names = 1:2)"""
+
+
+@pytest.mark.parametrize(
+    ("codec", "lost"),
+    [
+        ("parquet:pyarrow", []),
+        ("rds:tare", []),
+        ("fst:tare", ["$bp@label"]),
+        ("parquet:polars", ["$bp@label", "$arm@levels"]),
+        ("csv:pyarrow", ["$bp@label", "$arm@levels"]),
+    ],
+)
+def test_what_a_codec_loses_of_an_object_of_r_is_told_as_convert_tells_it(worker, tmp_path, codec, lost):
+    """Where the schema of its table keeps what the codec has no place for."""
+    if "polars" in codec:
+        need_module("polars")
+    data = open_dataset(R_FRAME, format="dput")
+    saved = data.save_part(tmp_path / "part")
+    part = Part(1.0, saved.path, saved.as_, saved.kind, 2, 2, saved.bytes_memory, saved.hash, of_r=data.of_r)
+    ask(worker, "load", **part.request())
+    ask(worker, "prepare", codec=codec)
+    assert ask(worker, "verify")["r_lost"] == lost
+    (tmp_path / "a.R").write_bytes(R_FRAME)
+    done = convert(tmp_path / "a.R", tmp_path / "out", format="dput", codec=codec)
+    assert [loss["path"] for loss in done.losses] == lost
+
+
+def test_nothing_is_told_of_r_of_other_data(worker, table):
+    """Though its schema may have a key of R's."""
+    ready(worker, table, "parquet:pyarrow")
+    assert "r_lost" not in ask(worker, "verify")
 
 
 def test_rows_are_told_when_a_table_is_loaded(worker, table):

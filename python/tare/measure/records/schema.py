@@ -51,6 +51,7 @@ _VERIFY = {
         "columns": _COUNT,
         "told": _TEXT_OR_NULL,
         "unchecked": _TEXT_OR_NULL,
+        "r_lost": _list(_TEXT),
         "changes": _list(_object(path=_TEXT, verdict=_TEXT, count=_COUNT)),
     },
 }
@@ -148,6 +149,7 @@ _DATASET = _object(
     types={"type": ["object", "null"], "additionalProperties": _NUMBER},
     null_share=_NUMBER,
     depth=_COUNT,
+    tabular=_TRUTH,
     entropy_bits=_NUMBER,
     partial=_TABLE,
     hash=_TEXT_OR_NULL,

@@ -116,20 +116,24 @@ def owned(own: Mapping[str, Any], have: Mapping[str, Any]) -> str:
 
     Args:
         own: Figures of the codec.
-        have: The file: ``format, title, compressed, codec``. JSON is named with the library that it was read by, as
-            these differ by ten times.
+        have: The file: ``format, title, compressed, codec``. JSON, and a file of R that Tare reads, are named with what
+            read them, as other readers may differ by ten times.
 
     >>> owned({}, {"format": "csv", "compressed": False, "codec": "csv:pyarrow"})
     'the CSV you have'
     >>> owned({}, {"format": "json", "compressed": False, "codec": "json:stdlib"})
     'the JSON you have (read by stdlib)'
+    >>> owned({}, {"format": "rds", "title": "RDS", "compressed": True, "codec": "rds:tare+gzip:6"})
+    'the compressed RDS you have (read by Tare)'
     >>> owned({"part_s": 1e-4}, {"format": "csv", "compressed": True, "codec": "csv:pyarrow"})
     'all of the compressed CSV you have'
     """
     whole = "all of " * (own.get("part_s") is not None and have.get("part_s") is None)
     name = f"{whole}the {'compressed ' * bool(have.get('compressed'))}{source_name(have)} you have"
-    library = split_id(have["codec"])[1] if have.get("codec") and have.get("format") == "json" else ""
-    return f"{name} (read by {library})" if library else name
+    library = split_id(have["codec"])[1] if have.get("codec") else ""
+    if library == "tare" and have["format"] != "blit":  # which others read as well
+        return f"{name} (read by Tare)"
+    return f"{name} (read by {library})" if library and have["format"] == "json" else name
 
 
 def is_own_format(codec: str, source: Mapping[str, Any]) -> bool:

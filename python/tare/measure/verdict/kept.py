@@ -50,8 +50,29 @@ def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
     >>> unit = {"path": "ts", "verdict": "type", "in": "timestamp[s]", "out": "timestamp[ms]"}
     >>> came_back({"verify": {"verdict": "type", "columns": 2, "changes": [unit]}}, "csv")
     'keeps both columns'
+    >>> came_back({"verify": {"verdict": "same", "columns": 8, "r_lost": ["$bp@label", "$arm@levels"]}})
+    "keeps all 8 columns, but not R's $bp@label and $arm@levels"
     """
     verify = case.get("verify") or {}
+    kept = _came_back(verify, source_format)
+    lost = _lost_of_r(verify) if kept.startswith("keeps") else []
+    joined = " and" if ", but not " in kept else ", but not"
+    return f"{kept}{joined} R's {listed(lost)}" if lost else kept
+
+
+def _lost_of_r(verify: Mapping[str, Any]) -> list[str]:
+    """Paths of what is not kept of an object of R, but for what follows from the other type of a column.
+
+    >>> arm = {"path": "arm", "verdict": "type", "in": "dictionary", "out": "string"}
+    >>> _lost_of_r({"changes": [arm], "r_lost": ["$bp@label", "$arm@levels"]})
+    ['$bp@label']
+    """
+    columns = {column_of(change) for change in verify.get("changes") or ()} - {""}
+    follow = tuple(f"${column}@{side}" for column in columns for side in ("levels", "tzone"))
+    return [path for path in verify.get("r_lost") or () if not path.endswith(follow)]
+
+
+def _came_back(verify: Mapping[str, Any], source_format: str) -> str:
     columns, changes = verify.get("columns"), verify.get("changes") or ()
     lost = [change for change in changes if change.get("verdict") == "lossy"]
     typed = [one for one in changes if one.get("verdict") == "type" and not is_guessed(one, source_format)]

@@ -25,6 +25,7 @@ from tare.measure.worker.transfer import MESSAGES
 from tare.measure.worker_client.handshake import PROTOCOL
 
 if TYPE_CHECKING:
+    from tare.codec import Codec
     from tare.media.store import Shelf
 
 __all__ = ["Ops"]
@@ -39,6 +40,7 @@ class Ops:
         self.value: Any = None
         self.loaded = False
         self._is_finite = False
+        self._of_r: list[str] | None = None
         self.data_kind = ""
         self.items = 0
         self.resident = 0
@@ -81,7 +83,7 @@ class Ops:
         before = resident_bytes()
         with phase("load"):
             self.value, self._is_finite = _load(path, as_, self.data_kind)
-            self.loaded = True
+            self.loaded, self._of_r = True, request.get("of_r")
             self.items = self.count(self.value)
         if before is None:
             from tare.kinds import resident_bytes as measure_value
@@ -174,8 +176,15 @@ class Ops:
             if ready.codec.format_id in JSON_FORMATS and self._may_be_non_finite():
                 read = ready.own_reading()
                 found = add_non_finite(found, ready.codec.format_id, read, kind=self.data_kind, limit=limit)
+            lost = {} if self._of_r is None else {"r_lost": self._lost_of_r(ready.codec, self._of_r)}
         ready.last = None
-        return found.as_dict()
+        return {**found.as_dict(), **lost}
+
+    def _lost_of_r(self, codec: Codec, beside: list[str]) -> list[str]:
+        """Returns the paths of what files of a codec do not keep of the object of R that was loaded."""
+        from tare.datasets.r_losses import paths_lost
+
+        return paths_lost(beside, self.value, self.data_kind, codec)
 
     def _may_be_non_finite(self) -> bool:
         """Returns whether the loaded value may have NaN or infinities."""
