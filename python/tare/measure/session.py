@@ -203,7 +203,6 @@ class Session:
         self._tmp = tempdirs.make()
         self._files = tempdirs.make(settings.directory)
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-        self._started = 0
         self.batches: dict[tuple[str, str], int] = {}
         self.full_batches: set[tuple[str, str]] = set()
         self.expected: dict[str, dict[str, float]] = {}
@@ -524,7 +523,7 @@ class Session:
             part: The data it will load.
             kind: The kind in memory its codec works on.
             hash_seed: Seed of its hashes.
-            loading: Whether it loads on any CPU in turn, to be moved by ``settle`` before it is timed.
+            loading: Whether it loads on any CPU, to be moved by ``settle`` before it is timed.
             cpu: CPU to pin it to; None for the one that is measured on.
             threads: 1 or ``all``; None for what the run was asked for.
             language: Language of the worker, as ids name it; empty for Python's.
@@ -534,17 +533,16 @@ class Session:
         from tare.measure.sampling.memory_limits import memory_limit_bytes
         from tare.measure.worker_client.client import PYTHON_COMMAND, Worker
 
-        self._started += 1
         threads = self.settings.threads if threads is None else threads
         pins = threads == 1 and len(self.cpus) > 1
-        chosen = self.cpus[self._started % len(self.cpus)] if loading and self.cpus else cpu
         own = (sys.executable, *PYTHON_COMMAND)
         command = command_of(language, self.settings.workers) if language else own
         worker = Worker(
             language or "python",
             [*inside, *command],
             lists=False,
-            cpu=(self.timed_cpu if chosen is None else chosen) if pins else None,
+            # Two load at a time: pinned in turn, they shared one CPU as often as not.
+            cpu=(self.timed_cpu if cpu is None else cpu) if pins and not loading else None,
             hash_seed=hash_seed,
             threads=threads,
             memory_limit=memory_limit_bytes(part, kind, available_bytes()),

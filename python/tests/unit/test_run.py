@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -332,6 +333,20 @@ def test_another_seed_draws_other_rows(session):
     ) as other:
         assert session.part(0.25).hash != other.part(0.25).hash
         assert session.part(1.0).hash == other.part(1.0).hash == session.dataset.hash()
+
+
+def test_workers_load_on_any_cpu_and_are_timed_on_one(session):
+    """Two load at a time: pinned in turn, they shared a CPU as often as not, and were timed at half its speed."""
+    several = [session.worker(session.part(0.25), "arrow", loading=True) for _ in range(3)]
+    try:
+        assert {frozenset(os.sched_getaffinity(one.pid)) for one in several} == {frozenset(session.cpus)}
+        session.settle(several[0])
+        assert os.sched_getaffinity(several[0].pid) == {session.timed_cpu}
+        session.loosen(several[0])
+        assert os.sched_getaffinity(several[0].pid) == set(session.cpus)
+    finally:
+        for one in several:
+            session.release(one)
 
 
 def test_a_case_is_made_once_for_a_stage(session):
