@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tare.bare_arrays import python_values, texts
 from tare.errors import TareError, Unsupported
@@ -59,6 +59,33 @@ def json_parts(
     if form.endswith("lines"):
         return _blocks(ready, table.num_columns) if table.num_rows else iter((b"\n",))
     return _array(_blocks(ready, table.num_columns), 2 if form == "spaced items" else 1)
+
+
+def is_finite(table: pa.Table) -> bool:
+    """Returns whether no value of a table is NaN or an infinity, at whatever depth.
+
+    >>> import pyarrow as pa
+    >>> [is_finite(pa.table({"x": [1.5, one]})) for one in (2.5, None, float("nan"))], is_finite(pa.table({"x": [[float("inf")]]}))
+    ([True, True, False], False)
+    """
+    return all(map(_is_finite, table.columns))
+
+
+def _is_finite(column: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_, kind, compute = pa.types, column.type, cast(Any, pc)
+    if is_.is_floating(kind):
+        kept = column.cast(pa.float32()) if is_.is_float16(kind) else column
+        return bool(compute.all(compute.is_finite(kept), min_count=0).as_py())
+    if is_.is_struct(kind):
+        return all(map(_is_finite, column.flatten()))
+    if is_.is_dictionary(kind):
+        return all(_is_finite(pa.chunked_array([chunk.dictionary])) for chunk in column.chunks)
+    if is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind):
+        return _is_finite(compute.list_flatten(column))
+    return not is_.is_nested(kind)
 
 
 def text_by_orjson(value: Any) -> str:

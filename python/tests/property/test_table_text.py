@@ -35,6 +35,10 @@ def _slowly(codec: Codec, table: pa.Table) -> bytes | type[BaseException]:
         "json:stdlib,default=text",
         "json:stdlib,default=text,compact=true",
         "json:stdlib",
+        "blit:tare,default=text",
+        "blit:tare",
+        "blit:tare,canonical=true,default=text",
+        "blit:tare,default=text,layout=rows",
     ],
 )
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -78,13 +82,26 @@ _OF_ALL = pa.table(
 
 
 @pytest.mark.parametrize(
-    "id", ["ndjson:orjson,default=text", "json:orjson,default=text", "json:stdlib,default=text"]
+    "id",
+    [
+        "ndjson:orjson,default=text",
+        "json:orjson,default=text",
+        "json:stdlib,default=text",
+        "blit:tare,default=text",
+    ],
 )
 def test_usual_types_are_written_by_the_core(id: str) -> None:
     codec = Codec.parse(id)
-    parts = text_parts(codec, _OF_ALL)
+    table = _OF_ALL.drop_columns(["n", "k"]) if id.startswith("blit") else _OF_ALL
+    parts = text_parts(codec, table)
     assert parts is not None
-    assert b"".join(parts) == _slowly(codec, _OF_ALL)
+    assert b"".join(parts) == _slowly(codec, table)
+
+
+@pytest.mark.parametrize("name", ["n", "k"])
+def test_documents_have_what_text_has_not(name: str) -> None:
+    """Decimals are numbers there, and names of maps of any type."""
+    assert text_parts(Codec.parse("blit:tare,default=text"), _OF_ALL.select([name])) is None
 
 
 def test_usual_types_of_fields_are_written_by_the_core() -> None:
@@ -119,6 +136,15 @@ def test_what_has_no_text_is_left_to_the_library(column: Any) -> None:
     assert text_parts(codec, table) is None
     with pytest.raises(TareError):
         codec.encode(table)
+
+
+@pytest.mark.parametrize("cell", [float("nan"), [float("inf")], {"a": float("nan")}], ids=str)
+def test_documents_keep_what_is_not_finite(cell: Any) -> None:
+    """Text has none of it."""
+    table = pa.table({"a": [cell]})
+    codec = Codec.parse("blit:tare,default=text")
+    assert text_parts(codec, table) is None
+    assert repr(codec.decode(codec.encode(table))) == repr([{"a": cell}])
 
 
 def test_text_that_is_not_utf8_is_left_to_the_library() -> None:
