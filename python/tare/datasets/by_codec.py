@@ -33,13 +33,15 @@ def read_by_codec(
         UsageError: It has no such column, or no columns at all.
     """
     with source.naming(), source.open_stored() as file:
+        path = None if source.compressors else source.path
         if columns is None:
-            return decode_file(codec, file, None if source.compressors else source.path, trust=trust)
-        data, names = file.read(), list(dict.fromkeys(columns))
+            return decode_file(codec, file, path, trust=trust)
+        names = list(dict.fromkeys(columns))
         try:
-            return select_columns(None, decode_columns(codec, data, names, trust=trust), names)
+            return select_columns(None, decode_columns(codec, file, path, names, trust=trust), names)
         except TareError:  # whatever is wrong is told of the whole, which tells what columns there are
-            return select_columns(source, codec.decode(data, trust=trust), names)
+            file.seek(0)
+            return select_columns(source, decode_file(codec, file, path, trust=trust), names)
 
 
 def select_columns(

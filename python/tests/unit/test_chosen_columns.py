@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyarrow import ipc, parquet
 import tare
 from tare import kinds, scale
 from tare.codec import Codec
+from tare.datasets.source import Source
 from tare.errors import UsageError
 
 TABLE = pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]}).replace_schema_metadata({"geo": "somewhere"})
@@ -138,6 +140,33 @@ def test_a_named_codec_does_not_decode_the_other_columns(
     tare.write(TABLE, tmp_path / "in.parquet")
     monkeypatch.setattr(Codec, "decode", lambda *_, **__: pytest.fail("all columns were decoded"))
     assert tare.read(tmp_path / "in.parquet", codec="parquet:pyarrow", columns=["b"]).column_names == ["b"]
+
+
+@pytest.mark.parametrize(
+    "codec",
+    [
+        "arrow:pyarrow",
+        "arrow:pyarrow,layout=stream",
+        "arrow:pyarrow,compression=lz4",
+        "parquet:pyarrow",
+        "parquet:polars",
+    ],
+)
+def test_some_columns_of_a_file_are_read_from_where_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str
+) -> None:
+    path = tmp_path / "[a]*.file"  # no pattern
+    tare.write(TABLE, path, codec=codec)
+    whole = tare.read(path, codec=codec, columns=["b", "a"])
+    stored = Source.open_stored
+    monkeypatch.setattr(Source, "open_stored", lambda self: _Unread(stored(self)))
+    monkeypatch.setattr("tare.datasets.by_codec.decode_file", lambda *_, **__: pytest.fail("read whole"))
+    assert tare.read(path, codec=codec, columns=["b", "a"], trust=True).equals(whole)
+
+
+class _Unread(io.BufferedReader):
+    def read(self, *_: Any) -> bytes:
+        pytest.fail("the whole file was read")
 
 
 @pytest.mark.parametrize("codec", [None, "json:orjson"])
