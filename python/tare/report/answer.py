@@ -88,8 +88,10 @@ def parts_of(found: Digest) -> list[str]:
             or _columns(found)
             or (len(columns) if isinstance(columns, list) else 0)
         )
-        total = _of_all(found, rows)
-        parts.append(f"{total} row{'s' * (total != '1')} \xd7 {text.count(n)} column{'s' * (n != 1)}")
+        total, index = _of_all(found, rows), number(data.get("index_columns")) or 0
+        n -= index
+        beside = " and the index" * bool(index)
+        parts.append(f"{total} row{'s' * (total != '1')} \xd7 {text.count(n)} column{'s' * (n != 1)}{beside}")
     elif data.get("kind"):
         several = count is not None and count > 1
         parts.append(f"{_of_all(found, count)} items" if several else f"one {text.visible(data['kind'], 20)}")

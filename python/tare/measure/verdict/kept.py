@@ -35,15 +35,18 @@ _VALUES = re.compile(r"dictionary<values=([a-z_0-9]+),")
 _OF_FRAME = ("index", "column labels")
 
 
-def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
+def came_back(case: Mapping[str, Any], source_format: str = "", *, index: int = 0) -> str:
     """What a codec keeps of the data, or changes, in words.
 
     Args:
         case: The case, with what the comparison found.
         source_format: Format that the data came in: of text, types that were guessed are nothing to keep.
+        index: How many of the columns are the index of a data frame.
 
     >>> came_back({"verify": {"verdict": "same", "columns": 11}})
     'keeps all 11 columns'
+    >>> came_back({"verify": {"verdict": "same", "columns": 10}}, index=1)
+    'keeps all 9 columns and the index'
     >>> zeros = {"path": "zip", "verdict": "lossy", "in": "'00501'", "out": "501"}
     >>> came_back({"verify": {"verdict": "lossy", "columns": 2, "changes": [zeros]}})
     "changes 'zip': leading zeros lost"
@@ -65,9 +68,18 @@ def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
-        of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
-        return f"keeps {of}{said}"
+        return f"keeps {_all_of(columns - index, index)}{said}"
     return f"keeps every value{said}"
+
+
+def _all_of(columns: int, index: int) -> str:
+    """All the columns of a table, and its index if it has one.
+
+    >>> _all_of(2, 0), _all_of(1, 1), _all_of(0, 1)
+    ('both columns', 'its one column and the index', 'the index')
+    """
+    of = {0: "", 1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
+    return " and ".join(filter(None, (of, "the index" if index else "")))
 
 
 def quoted(path: str, side: str | None = None) -> str:

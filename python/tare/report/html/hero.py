@@ -269,7 +269,7 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     todo = steps(found, path, anyway=keeps)
     shell = [line for label, line in todo if label == "Do it"]
     python = [line for label, line in todo if label != "Do it"]
-    out = "<h2>To convert it all the same</h2>" if keeps and python else "<h2>Run it</h2>"
+    out = "<h2>To convert it all the same</h2>" if keeps and shell and python else "<h2>Run it</h2>"
     for line in shell:  # in the words of the terminal
         is_kept = not line.startswith("tare ")
         label = f"Command that converts the file{'s' * bool(found.files)}"
