@@ -302,6 +302,7 @@ def source(data: str | FileSet | None, path: str | FileSet | None, options: dict
         allow_pickle=options["allow_pickle"],
         max_bytes=limits.max_bytes,
         enough_bytes=limits.enough_bytes,
+        check_names=True,
     )
 
 
