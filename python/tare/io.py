@@ -458,7 +458,7 @@ def _whole(
         size = written.write(file)
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
-        data.bytes_disk or 0, size, False, verify, False, found,
+        data.bytes_disk or 0, size, False, verify, False, changes.without_told(found, losses),
         [loss.as_dict() for loss in losses], [*notes, *job.reading.notes, *further],
         {**job.reading.found, **job.again},
     )  # fmt: skip
