@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
-from tare.codec import Codec, Counted, codec_part, decode_file
+from tare.codec import Codec, Counted, codec_part
 from tare.converting import batches, changes, dictionaries, json_elements, line_tables, objects
 from tare.converting.conversion import Conversion
 from tare.converting.counting import changes_of
@@ -37,6 +37,7 @@ from tare.converting.targets import already_there, refuse_target
 from tare.converting.unverified import unverified_changes
 from tare.converting.watching import watching
 from tare.dataset import Dataset, of_source, open_dataset
+from tare.datasets.by_codec import read_by_codec
 from tare.datasets.csv_comments import loss_of
 from tare.datasets.csv_headers import repeated_notes
 from tare.datasets.opening import Loaded
@@ -90,9 +91,7 @@ def read(
     """
     if codec is not None:
         chosen = of_files(Codec.parse(codec))
-        source = find(path, format=chosen.format_id)
-        with source.naming(), source.open_stored() as file:
-            return decode_file(chosen, file, None if source.compressors else source.path, trust=trust)
+        return read_by_codec(find(path, format=chosen.format_id), chosen, trust=trust, columns=columns)
     name = None
     if not isinstance(path, str) or path == "-" or os.path.exists(path):
         source = find(path, format=format, encoding=encoding)
@@ -459,7 +458,7 @@ def _whole(
         size = written.write(file)
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
-        data.bytes_disk or 0, size, False, verify, False, found,
+        data.bytes_disk or 0, size, False, verify, False, changes.without_told(found, losses),
         [loss.as_dict() for loss in losses], [*notes, *job.reading.notes, *further],
         {**job.reading.found, **job.again},
     )  # fmt: skip

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tare import collector
 from tare.codec import Codec, set_threads
 from tare.codec.refusals import mapped
 from tare.codec.route_ids import KEYS, MEDIA, checked_setting, split_route
@@ -166,7 +167,8 @@ class Route:
         with open(path, "rb", buffering=0) as file:
             data = file.readall()
         try:
-            return self.decode(data, trust=trust, max_bytes=max_bytes)
+            with collector.paused():
+                return self.decode(data, trust=trust, max_bytes=max_bytes)
         except (DecodeError, Limit) as error:
             error.args = (f"{os.path.basename(os.fspath(path))}: {error}",)
             raise

@@ -18,7 +18,7 @@ from tare.cli.data import fetched, find_data, way_of, words_of
 from tare.cli.grouping import GroupedCommand
 from tare.cli.lines import columns_asked
 from tare.cli.outcome import any_failed, unanswered, unmeasured
-from tare.cli.saved_records import name_of_record, records_folder
+from tare.cli.saved_records import SavedRecord, name_of_record, records_folder
 from tare.cli.types import Seconds
 from tare.cli.uses import help_on_uses
 from tare.measure.verdict.uses import USES
@@ -146,7 +146,7 @@ _GROUPS = {
 @click.option("--encoding", metavar="NAME", help="Encoding of a text that is not UTF-8, e.g. latin1.")
 @click.option(
     "--resume",
-    type=click.Path(exists=True, dir_okay=False),
+    type=SavedRecord(),
     metavar="RECORD",
     help="Use the finished cases of an interrupted run.",
 )
@@ -157,7 +157,7 @@ _GROUPS = {
 )
 @click.option(
     "--like",
-    type=click.Path(exists=True, dir_okay=False),
+    type=SavedRecord(),
     metavar="RECORD",
     help="Weigh the same share, codecs and media as an earlier record, in as much time, to compare with it.",
 )
@@ -302,6 +302,7 @@ def source(data: str | FileSet | None, path: str | FileSet | None, options: dict
         allow_pickle=options["allow_pickle"],
         max_bytes=limits.max_bytes,
         enough_bytes=limits.enough_bytes,
+        check_names=True,
     )
 
 

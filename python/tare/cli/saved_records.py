@@ -11,6 +11,8 @@ import click
 __all__ = ["SavedRecord", "find_record", "last_record", "name_of_record", "records_folder"]
 
 _ENDINGS = (".tare.json", ".tare.json.zst")
+# The journal of a run that was cut short before it had a record.
+_JOURNAL = ".tare.jsonl"
 
 
 def records_folder() -> Path:
@@ -58,5 +60,5 @@ def find_record(name: str) -> str:
     """
     if os.path.exists(name) or os.sep in name:
         return name
-    known = (records_folder() / f"{name}{ending}" for ending in ("", *_ENDINGS))
+    known = (records_folder() / f"{name}{ending}" for ending in ("", *_ENDINGS, _JOURNAL))
     return next((str(path) for path in known if path.is_file()), name)

@@ -18,7 +18,7 @@ from tare.codec.compressing import Counted, compressor_id, packed, unpacked
 from tare.codec.ids import split_id
 from tare.codec.route_ids import codec_part
 from tare.codec.threads import set_threads, thread_environment
-from tare.codec.whole_files import decode_exactly, decode_file
+from tare.codec.whole_files import decode_columns, decode_exactly, decode_file
 
 __all__ = [
     "Codec",
@@ -27,6 +27,7 @@ __all__ = [
     "codec_part",
     "compressor_id",
     "decode",
+    "decode_columns",
     "decode_exactly",
     "decode_file",
     "encode",

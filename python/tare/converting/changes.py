@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,10 +13,13 @@ from tare.errors import EncodeError
 from tare.fidelity.non_finite import NOT_JSON, non_finite_changes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from tare.codec import Codec
     from tare.fidelity.comparison import Comparison
+    from tare.r import Loss
 
 __all__ = [
     "allowed",
@@ -28,11 +32,14 @@ __all__ = [
     "subject",
     "table_changes",
     "type_losses",
+    "without_told",
 ]
 
 _MOST = 20
 _WOULD_CHANGE = "would change"
 _LEVELS, _MORE_COLUMNS = " (levels)", " more columns"  # what stands behind a name, and in the place of many
+_CATEGORIES = re.compile(r"dictionary<values=(.+), indices=(u?int[0-9]+), ordered=([01])>")
+_NUMBERED = " numbered by "
 _HAVE_ARROWS_TYPES = ("arrow", "parquet")
 _HOLD_MAPS = ("arrow", "parquet", "orc")
 _OBJECTS = "objects"  # what maps with texts as keys become in JSON and its kin
@@ -148,7 +155,46 @@ def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
         )
     found = _told(compare_tables(_without_own(before), kinds.convert(back, "arrow"), limit=_MOST_OF_TABLES))
     unordered = {f"{field.name} (levels)" for field in before.schema if _has_no_order(field.type)}
-    return [change | {"verdict": "type"} if change["path"] in unordered else change for change in found]
+    return [
+        _in_words(change | {"verdict": "type"} if change["path"] in unordered else change) for change in found
+    ]
+
+
+def _in_words(change: dict[str, Any]) -> dict[str, Any]:
+    """The change with what differs of two types of categories, which read alike, in words; any other as it is.
+
+    >>> kinds = "dictionary<values=string, indices=int32, ordered=1>", "dictionary<values=string, indices=int8, ordered=0>"
+    >>> _in_words({"from": kinds[0], "to": kinds[1]})
+    {'from': 'categories with an order', 'to': 'categories without an order'}
+    >>> _in_words({"from": kinds[1], "to": kinds[1].replace("int8", "uint32")})
+    {'from': 'categories numbered by int8', 'to': 'categories numbered by uint32'}
+    """
+    sides = [_CATEGORIES.fullmatch(str(change[side])) for side in ("from", "to")]
+    if sides[0] is None or sides[1] is None:
+        return change
+    one, other = (side.groups() for side in sides if side is not None)
+    of, ordered = one[0] != other[0], one[2] != other[2]
+
+    def words(values: str, index: str, order: str) -> str:
+        said = f" of {values}" * of + f" with{'out' * (order == '0')} an order" * ordered
+        return f"categories{said or f'{_NUMBERED}{index}'}"
+
+    return change | {"from": words(*one), "to": words(*other)}
+
+
+def without_told(found: list[dict[str, Any]], losses: Sequence[Loss]) -> list[dict[str, Any]]:
+    """Returns the changes but for how categories are numbered, where the loss of their levels is told.
+
+    Args:
+        found: Changes of a conversion.
+        losses: What objects of R lose in it.
+
+    >>> loss = objects.Loss("$f@levels", "attribute_dropped", "levels")
+    >>> without_told([{"path": "f", "to": "categories numbered by uint32"}, {"path": "g", "to": "text"}], [loss])
+    [{'path': 'g', 'to': 'text'}]
+    """
+    told = {loss.path for loss in losses}
+    return [one for one in found if not (_NUMBERED in str(one["to"]) and f"${one['path']}@levels" in told)]
 
 
 def _has_no_order(kind: Any) -> bool:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tare.datasets import csvload, documents, robjects, stretches, tables, views
+from tare.datasets.by_codec import select_columns
 from tare.datasets.source import Source, free_memory
-from tare.datasets.tables import check_columns, places_of
+from tare.datasets.tables import places_of
 from tare.errors import Limit
 from tare.r.losses import Losses
 
@@ -111,14 +112,8 @@ def _document(source: Source, options: Options) -> Loaded:
         if options.columns is not None:
             value = value.select(places_of(source, value.schema, options.columns))
         return Loaded(value, "table", _first("first rows", value.num_rows, share), source.notes)
-    if (
-        options.columns is not None
-        and isinstance(value, list)
-        and all(isinstance(row, dict) for row in value)
-    ):
-        if value and share >= 1.0:  # the rest of a part may have it
-            check_columns(source, list(dict.fromkeys(name for row in value for name in row)), options.columns)
-        value = [{name: row[name] for name in options.columns if name in row} for row in value]
+    if options.columns is not None:
+        value = select_columns(source, value, options.columns, is_part=share < 1.0)
     items = len(value) if isinstance(value, list) else 1
     partial = _first(rule, items, share)
     if partial is not None and rule == documents.SPREAD:

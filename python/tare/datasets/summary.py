@@ -11,6 +11,7 @@ from tare._tare import NdjsonFinder
 from tare.datasets import sampling, shape
 from tare.datasets.source import printable
 from tare.errors import TareError
+from tare.pandas_metadata import shape_of_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +37,7 @@ _TABULAR_ROWS, _TABULAR_BYTES = 1_000, 4 << 20
 
 
 def of_table(data: pa.Table) -> dict[str, Any]:
-    """Columns with type, missing values and share of distinct values; counts of types; share of nulls.
+    """Columns with type, missing values and share of distinct values, and how many are the index of a data frame; counts of types; share of nulls.
 
     The share of distinct values is of a sample of rows where the table is longer;
     ``distinct_rows`` says of how many.
@@ -59,6 +60,7 @@ def of_table(data: pa.Table) -> dict[str, Any]:
     types = Counter(short_type(field.type) for field in data.schema)
     return {
         "columns": columns,
+        "index_columns": len(shape_of_table(data).index),
         "types": dict(types.most_common()),
         "null_share": nulls / cells if cells else 0.0,
         "distinct_rows": sample.num_rows,
@@ -208,8 +210,9 @@ def headline(summary: dict[str, Any]) -> str:
     types = list(summary["types"].items())
     if summary["kind"] == "table":
         words = " ".join(f"{n} {word}" for word, n in types[:5]) + (" ..." if len(types) > 5 else "")
-        nulls = f"nulls {100 * summary['null_share']:.1f} %"
-        return f"{name}  table {summary['rows']:,} x {len(summary['columns']):,}  {memory}  {words}  {nulls}{about}"
+        nulls, index = f"nulls {100 * summary['null_share']:.1f} %", summary["index_columns"]
+        wide = f"{len(summary['columns']) - index:,}{' and the index' * bool(index)}"
+        return f"{name}  table {summary['rows']:,} x {wide}  {memory}  {words}  {nulls}{about}"
     total = max(sum(n for _, n in types), 1)
     words = " ".join(f"{100 * n / total:.0f} % {word}" for word, n in types[:4])
     found = summary["shape"]

@@ -107,6 +107,14 @@ def _read_file(path: str) -> pa.Table:
         return _read_pyarrow(file.read_buffer(), None)
 
 
+def _subset_file(path: str, columns: list[str]) -> pa.Table:
+    """The columns, read from where they lie in the file."""
+    import pyarrow as pa
+
+    with pa.OSFile(path, "rb") as file:
+        return _read_columns(file, columns)
+
+
 def _check(data: Buffer) -> None:
     """Look at every offset and text: readers take them as they are, and their users would crash."""
     check_values(_read_pyarrow(data, None))
@@ -123,19 +131,33 @@ def _own(data: Buffer) -> pa.Buffer:
 
 def _read_pyarrow(data: Buffer | pa.Buffer, columns: list[str] | None) -> pa.Table:
     import pyarrow as pa
-    from pyarrow import ipc
 
     source = pa.py_buffer(data)
-    options = None
-    is_file = source[: len(_MAGIC)].to_pybytes() == _MAGIC
     if columns is not None:
-        reader = ipc.open_file(source) if is_file else ipc.open_stream(source)
-        options = ipc.IpcReadOptions(
-            included_fields=[reader.schema.get_field_index(name) for name in columns]
-        )
-    with (ipc.open_file if is_file else ipc.open_stream)(source, options=options) as reader:
-        table = reader.read_all()
-    return table if columns is None else table.select(columns)
+        return _read_columns(pa.BufferReader(source), columns)
+    with _opening(source[: len(_MAGIC)].to_pybytes())(source) as reader:
+        table: pa.Table = reader.read_all()
+    return table
+
+
+def _read_columns(source: pa.NativeFile, columns: list[str]) -> pa.Table:
+    from pyarrow import ipc
+
+    new = _opening(source.read(len(_MAGIC)))
+    source.seek(0)
+    with new(source) as reader:
+        places = [reader.schema.get_field_index(name) for name in columns]
+    source.seek(0)
+    with new(source, options=ipc.IpcReadOptions(included_fields=places)) as reader:
+        table: pa.Table = reader.read_all()
+    return table.select(columns)
+
+
+def _opening(head: bytes) -> Any:
+    """What opens bytes that begin so: a file, or a stream."""
+    from pyarrow import ipc
+
+    return ipc.open_file if head == _MAGIC else ipc.open_stream
 
 
 def _write_pyarrow(obj: pa.Table, file: Any, *, compression: str, layout: str, level: int | None) -> None:
@@ -209,6 +231,7 @@ FORMAT = Format(
             write=_into_pyarrow,
             stream=Stream(_write_pyarrow, _read_stream, join),
             subset=_subset_pyarrow,
+            subset_file=_subset_file,
             rows=_rows_pyarrow,
             open=_open_pyarrow,
             check=_check,

@@ -141,6 +141,8 @@ class Library(Installable):
             makes of an Arrow table in the native kind, without making it; None where it cannot. What is measured is
             ``encode``.
         subset: ``subset(data, columns, **options)`` reads some columns of a table only.
+        subset_file: ``subset_file(path, columns)`` gives what ``subset`` gives of the file's bytes, and reads no more of the
+            file than it must; None if it has to be read whole.
         rows: ``rows(data, start, count, **options)`` reads a run of rows of a table only.
         path: ``path(data, steps, **options)`` reads one property of a document only; steps are the
             names and positions of a JSON Pointer, as text.
@@ -194,6 +196,7 @@ class Library(Installable):
     join: Callable[..., Buffer] | None = None
     of_arrow: Callable[..., Iterator[Buffer] | None] | None = None
     subset: Callable[..., Any] | None = None
+    subset_file: Callable[[str, list[str]], Any] | None = None
     rows: Callable[..., Any] | None = None
     path: Callable[..., Any] | None = None
     open: Callable[..., Any] | None = None

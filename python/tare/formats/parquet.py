@@ -80,6 +80,11 @@ def _read_pyarrow(data: Buffer, columns: list[str] | None) -> pa.Table:
         return read_groups(file, columns=columns)
 
 
+def _subset_file_pyarrow(path: str, columns: list[str]) -> pa.Table:
+    with open_parquet(path, columns=columns) as file:
+        return read_groups(file, columns=columns)
+
+
 def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
     """Those rows; of the row groups that hold them, what lies before is read too."""
     import pyarrow as pa
@@ -129,6 +134,12 @@ def _subset_polars(data: Buffer, columns: list[str], *, compression: str, level:
     import polars as pl
 
     return pl.read_parquet(BytesIO(data), columns=columns)
+
+
+def _subset_file_polars(path: str, columns: list[str]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_parquet(path, columns=columns, glob=False)
 
 
 def _rows_polars(data: Buffer, start: int, count: int, **options: Any) -> pl.DataFrame:
@@ -230,6 +241,7 @@ FORMAT = Format(
             write=_into_pyarrow,
             of_arrow=parquet_parts,
             subset=_subset_pyarrow,
+            subset_file=_subset_file_pyarrow,
             rows=_rows_pyarrow,
             open=_open_pyarrow,
         ),
@@ -242,6 +254,7 @@ FORMAT = Format(
             },
             resolve=levels(_LEVELS_POLARS),
             subset=_subset_polars,
+            subset_file=_subset_file_polars,
             rows=_rows_polars,
             check=_check,
             notes=("Damaged bytes can abort it: they are read with Arrow first unless trusted.",),

@@ -138,7 +138,7 @@ class Measure(ModuleType):
             bound = with_limits(Settings(time_s=given["time_s"], max_bytes=given["max_bytes"]), data)
             data = open_dataset(
                 data, format=format, encoding=encoding, max_bytes=bound.max_bytes, enough_bytes=bound.enough_bytes,
-                allow_pickle=bool(options.get("allow_pickle")),
+                allow_pickle=bool(options.get("allow_pickle")), check_names=True,
             )  # fmt: skip
         shown: AbstractContextManager[Callable[[Event], None] | None]
         shown = in_notebook() if on_progress is None else nullcontext(on_progress)

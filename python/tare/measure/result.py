@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
 from tare.codec.route_ids import codec_part
 from tare.codec.titles import title_of
@@ -161,15 +161,19 @@ class Result:
 
         return fragment(self)
 
-    def html(self, path: str | os.PathLike[str], *, use: str | None = None) -> Path:
-        """Write the report as one HTML file, as ``tare report --html`` does.
+    @overload
+    def html(self, path: None = None, *, use: str | None = None) -> str: ...
+    @overload
+    def html(self, path: str | os.PathLike[str], *, use: str | None = None) -> Path: ...
+    def html(self, path: str | os.PathLike[str] | None = None, *, use: str | None = None) -> str | Path:
+        """Write the report as one HTML file, as ``tare report --html`` does; without a path return the page as text.
 
         Args:
             path: The file, replaced if it exists; folders are made.
             use: Use that is shown first; by default the run's own.
 
         Returns:
-            Where it is.
+            Where it is; without a path the page.
 
         Raises:
             OSError: The file cannot be written.
@@ -177,9 +181,11 @@ class Result:
         from tare.atomic import make_folders, write_atomic
         from tare.report.html import render
 
-        page = render(self, profile=use).encode()
+        page = render(self, profile=use)
+        if path is None:
+            return page
         make_folders(os.fspath(path))
-        write_atomic(path, page)
+        write_atomic(path, page.encode())
         return Path(path)
 
     def to_pandas(self, *, medium: str | None = None, all: bool = False) -> pd.DataFrame:

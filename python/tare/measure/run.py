@@ -113,7 +113,11 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         data = open_dataset(data)
     settings = with_limits(settings, data)
     dataset = open_dataset(
-        data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes, enough_bytes=settings.enough_bytes
+        data,
+        allow_pickle=allow_pickle,
+        max_bytes=settings.max_bytes,
+        enough_bytes=settings.enough_bytes,
+        check_names=True,
     )
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(given, dataset))

@@ -15,14 +15,10 @@ from tare.report import bars, text, words
 from tare.report.bars import Bar
 from tare.report.commands import (
     as_table,
-    back_call,
-    call,
-    command,
     for_others,
     is_default_use,
-    is_sent,
     other_kind,
-    read_call,
+    steps,
     whole_file,
 )
 from tare.report.digest import Digest, items, mapping, number
@@ -92,8 +88,10 @@ def parts_of(found: Digest) -> list[str]:
             or _columns(found)
             or (len(columns) if isinstance(columns, list) else 0)
         )
-        total = _of_all(found, rows)
-        parts.append(f"{total} row{'s' * (total != '1')} \xd7 {text.count(n)} column{'s' * (n != 1)}")
+        total, index = _of_all(found, rows), number(data.get("index_columns")) or 0
+        n -= index
+        beside = " and the index" * bool(index)
+        parts.append(f"{total} row{'s' * (total != '1')} \xd7 {text.count(n)} column{'s' * (n != 1)}{beside}")
     elif data.get("kind"):
         several = count is not None and count > 1
         parts.append(f"{_of_all(found, count)} items" if several else f"one {text.visible(data['kind'], 20)}")
@@ -476,15 +474,13 @@ def _others(found: Digest, width: int) -> list[Line]:
 
 def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     """The command that does what was recommended, the same in Python, and where there is more."""
-    shell, python = "" if is_sent(found) else command(found, path), call(found)
-    lines = [_labelled("Do it", shell)] if shell else []
-    if reading := read_call(found, path) if shell.startswith("tare ") else "":
-        first, *more = reading.split("\n")
-        lines += [_labelled("Read it", first), *([(isolated(line), "")] for line in more)]
-    if python and (not shell or found.verdict.get("profile") == "message"):
-        lines.append(_labelled("Python", python))
-        lines += [] if shell else [_labelled("Read it", back_call(found))]
-        lines += wrap(other_kind(found), width, " " * 12, "dim") if not shell else []
+    lines: list[Line] = []
+    for label, step in (todo := steps(found, path)):
+        first, *more = step.split("\n")
+        lines += [_labelled(label, first), *([(isolated(line), "")] for line in more)]
+    by_command = any(label == "Do it" for label, _ in todo)
+    if todo and not by_command:
+        lines += wrap(other_kind(found), width, " " * 12, "dim")
     if in_r := r_call(found, path):
         lines.append(_labelled("R", in_r))
     if whole := whole_file(found, path):
@@ -498,7 +494,7 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     hints = ["Details: -v", "Report: --html report.html"]
     if not every and (all_of := _all_codecs(found)):
         hints.insert(0, all_of)
-    if not path and not shell and not whole:
+    if not path and not by_command and not whole:
         return lines  # measured from Python: options of the command do not apply
     shown = "     ".join(hints)
     return [*lines, *([[(f"  {hint}", "dim")] for hint in ([shown] if len(shown) + 2 <= width else hints)])]

@@ -16,7 +16,7 @@ from tare.measure.verdict import gains
 from tare.measure.verdict import text as verdict_text
 from tare.measure.verdict.file_names import file_name
 from tare.report import text
-from tare.report.digest import Digest, mapping, number
+from tare.report.digest import Digest, items, mapping, number
 from tare.report.measured import kept_by, ranked
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
     "is_default_use",
     "is_sent",
     "other_kind",
-    "read_call",
+    "steps",
     "whole_file",
 ]
 
@@ -62,6 +62,26 @@ def for_others(found: Digest, path: str = "") -> tuple[str, str]:
     from_file = bool(mapping(verdict.get("source")).get("format"))
     done = command(found, path, codec=codec) if from_file else call(found, codec=codec)
     return (done, f"for other tools: {verdict_text.costing(verdict, codec)}") if done else ("", "")
+
+
+def steps(found: Digest, path: str = "", *, anyway: bool = False) -> list[tuple[str, str]]:
+    """Returns what does what was recommended, and reads it back: labels, and the command or calls of Python behind each.
+
+    Args:
+        found: The record.
+        path: The user's own file; the name of the data by default.
+        anyway: Whether a file is converted that had better be kept.
+    """
+    codec = str(found.verdict.get("codec") or "") if anyway else ""
+    shell, python = "" if is_sent(found) else command(found, path, codec=codec), call(found)
+    out = [("Do it", shell)] if shell else []
+    if shell.startswith("tare "):
+        out.append(("Read it", _read_call(found, path)))
+    if python and (not shell or found.verdict.get("profile") == "message"):
+        out.append(("Python", python))
+        if not shell:
+            out.append(("Read it", back_call(found)))
+    return out
 
 
 def is_default_use(found: Digest) -> bool:
@@ -191,10 +211,9 @@ def _read_each(found: Digest, codec: str) -> str:
     They run as they are pasted, also with blanks before all but the first: those stand within brackets.
     """
     ending = file_name(codec, "x")[1:]
-    trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
     folder = json.dumps(_folder(found, codec).rstrip("/"), ensure_ascii=False)
     return (
-        f"from pathlib import Path; tables = [\n  tare.read(path, codec={json.dumps(codec)}{trust})\n"
+        f"from pathlib import Path; tables = [\n  tare.read(path, {_how(found)})\n"
         f'  for path in sorted(Path({folder}).rglob("*{ending}"))]'
     )
 
@@ -210,21 +229,33 @@ def encoding_of(found: Digest) -> str:
     return text.visible(given[-1], 40) if given else ""
 
 
-def read_call(found: Digest, path: str = "") -> str:
-    """The call of Python that reads the file that `command` writes, as it was measured; of several files lines.
-
-    Args:
-        found: The record.
-        path: The user's own file; the name of the data by default.
-    """
+def _read_call(found: Digest, path: str) -> str:
+    """The call of Python that reads the file that `command` writes, as it was measured; of several files lines."""
     codec = str(found.verdict.get("codec") or "")
     name = path or text.visible(found.dataset.get("name") or "data", 200)
     if found.files:
         return _read_each(found, codec)
     stem = "data" if name in (STANDARD_INPUT, "-") else PurePath(name).name
-    file = file_name(codec, stem)
+    file = json.dumps(file_name(codec, stem), ensure_ascii=False)
+    return f"tare.read({file}, {_how(found)})"
+
+
+def _how(found: Digest) -> str:
+    """The arguments of a call that reads a file as it was measured."""
+    codec = str(found.verdict.get("codec") or "")
     trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
-    return f"tare.read({json.dumps(file, ensure_ascii=False)}, codec={json.dumps(codec)}{trust})"
+    part = _part(found)
+    columns = f", columns=[{json.dumps(part, ensure_ascii=False)}]" if part else ""
+    return f"codec={json.dumps(codec)}{trust}{columns}"
+
+
+def _part(found: Digest) -> str:
+    """The column that is read alone where the use reads columns: the one that was measured, else the first; empty elsewhere."""
+    verdict = found.verdict
+    if not mapping(verdict.get("weights")).get("n") or found.dataset.get("kind") != "table":
+        return ""
+    names = [str(mapping(one).get("name") or "") for one in items(found.dataset.get("columns"))]
+    return str(verdict.get("part") or "") or next(filter(None, names), "")
 
 
 def call(found: Digest, *, codec: str = "") -> str:
@@ -245,10 +276,9 @@ def call(found: Digest, *, codec: str = "") -> str:
 def back_call(found: Digest) -> str:
     """The call of Python that reads what `call` made."""
     codec = str(found.verdict.get("codec") or "")
-    trust = ", trust=True" if found.verdict.get("executes_code") or _is_checked(codec) else ""
     if found.verdict.get("profile") == "message":
-        return f"tare.decode(data, {json.dumps(codec)}{trust})"
-    return f"tare.read({json.dumps(_value_file(codec))}, codec={json.dumps(codec)}{trust})"
+        return f"tare.decode(data, {_how(found).removeprefix('codec=')})"
+    return f"tare.read({json.dumps(_value_file(codec))}, {_how(found)})"
 
 
 def other_kind(found: Digest) -> str:
@@ -262,7 +292,9 @@ def other_kind(found: Digest) -> str:
         return ""
     if found.verdict.get("profile") == "message":
         return f"gives {_KINDS[made]}; result.best.decode(data) gives {_KINDS[given]}"
-    return f"gives {_KINDS[made]}; result.best.read({json.dumps(_value_file(codec))}) gives {_KINDS[given]}"
+    what, whole = ("gives that column as ", "all of it as ") if _part(found) else ("gives ", "")
+    file = json.dumps(_value_file(codec))
+    return f"{what}{_KINDS[made]}; result.best.read({file}) gives {whole}{_KINDS[given]}"
 
 
 def _value_file(codec: str) -> str:

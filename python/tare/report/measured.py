@@ -44,13 +44,10 @@ def estimated(found: Digest, codecs: Iterable[str]) -> str:
 def kept_by(found: Digest, codec: str) -> str:
     """What a codec keeps of the data, in words."""
     row = next((row for grid in found.grids for row in grid.rows if row.codec == codec and row.timed), None)
-    return (
-        ""
-        if row is None
-        else text.one_line(
-            verdict_text.came_back(row.case, str(found.dataset.get("source_format") or "")), 200
-        )
-    )
+    if row is None:
+        return ""
+    format, index = str(found.dataset.get("source_format") or ""), found.dataset.get("index_columns")
+    return text.one_line(verdict_text.came_back(row.case, format, index=int(number(index) or 0)), 200)
 
 
 def mark_of(found: Digest, codec: str, reason: str) -> str:

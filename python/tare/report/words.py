@@ -88,8 +88,9 @@ def dataset_line(found: Digest) -> str:
     rows, columns = number(data.get("rows")), data.get("columns")
     parts = [name]
     if kind == "table" and rows is not None:
-        wide = f" x {text.count(len(columns))}" if isinstance(columns, list) and columns else ""
-        wide = f" x {text.count(number(data.get('n_columns')))}" if data.get("n_columns") else wide
+        n = number(data.get("n_columns")) or (len(columns) if isinstance(columns, list) else 0)
+        index = number(data.get("index_columns")) or 0
+        wide = f" x {text.count(n - index)}{' and the index' * bool(index)}" if n else ""
         parts.append(f"table {text.count(rows)}{wide}{_of_total(data)}")
     elif kind:
         items, depth = number(data.get("items")), number(data.get("depth"))

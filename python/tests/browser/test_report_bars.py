@@ -86,3 +86,26 @@ def test_the_recommended_codec_is_told_in_words_of_the_use_that_is_shown(visit):
         assert place == 0
         seen.add(codec)
     assert len(seen) > 1
+
+
+# The cards as narrow as they get beside each other.
+CARDS = """
+for (const card of document.querySelectorAll(".card")) card.style.maxWidth = "290px";
+for (const dl of document.querySelectorAll(".card dl"))
+  ["~999.9 MB", "999 ms", "999 ms"].forEach((said, i) => { const e = dl.querySelectorAll("dd")[i]; if (e) e.textContent = said; });
+return [...document.querySelectorAll(".card")].filter(e => e.getClientRects().length).map(card => [
+  [...card.querySelectorAll("dl div")].map(e => Math.round(e.getBoundingClientRect().top)),
+  [...card.querySelectorAll("dd")].map(e => Math.round(e.getBoundingClientRect().height)),
+  card.scrollWidth - card.clientWidth]);
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1000, 1600])
+def test_the_figures_of_a_card_stand_in_one_row(visit, width):
+    """Also the longest that there are: none stands alone below the others, or beyond the card."""
+    cards = visit("table", width=width).execute_script(CARDS)
+    assert cards
+    for tops, heights, beyond in cards:
+        assert 1 == len(set(tops)) == len(set(heights))
+        assert heights[0] < 30
+        assert beyond <= 0

@@ -141,6 +141,21 @@ def test_saved_records_are_shown_by_name_and_the_last_one_without(tmp_path, monk
     assert "no such file" in tare("flights-2", *shown).stderr
 
 
+@pytest.mark.parametrize("ending", ["json", "json.zst", "jsonl"])
+@pytest.mark.parametrize("option", ["--like", "--resume"])
+def test_measure_takes_a_saved_record_by_its_name(tmp_path, monkeypatch, option, ending):
+    """As `tare report` and `tare compare` do; a run that was killed left its journal alone."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("tare.cli.measure.dry_run", lambda *given: print(given[2][option[2:]]) or 0)
+    path = tmp_path / "tare" / "records" / f"rows-1.tare.{ending}"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    done = invoke("measure", "synthpop:10", "--dry-run", option, "rows-1", cwd=tmp_path)
+    assert (f"{path}\n", 0) == (done.stdout, done.returncode)
+    done = invoke("measure", "synthpop:10", "--dry-run", option, "rows-2", cwd=tmp_path)
+    assert "rows-2' does not exist" in done.stderr
+
+
 def test_a_missing_record_is_told_by_its_name(tmp_path):
     """In the words that every command has, without a number."""
     done = tare(tmp_path / "nofile.json")

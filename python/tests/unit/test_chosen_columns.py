@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from pyarrow import ipc, parquet
 
 import tare
-from tare import scale
+from tare import kinds, scale
+from tare.codec import Codec
+from tare.datasets.source import Source
 from tare.errors import UsageError
 
 TABLE = pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]}).replace_schema_metadata({"geo": "somewhere"})
@@ -114,3 +117,60 @@ def test_a_column_that_is_not_there_is_named_by_parts_too(tmp_path: Path, source
     report = scale.convert(str(tmp_path / f"in.{source}"), str(tmp_path / "out"), to="arrow", **how)
     assert not report.ok
     assert "it has no column 'nope'. It has a, b." in str(report)
+
+
+CODECS = ["arrow:pyarrow", "parquet:polars,compression=lz4", "csv:pandas+zstd", "orc:pyarrow", "json:orjson"]
+
+
+@pytest.mark.parametrize("trust", [False, True])
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_named_codec_reads_the_columns_that_are_asked_for(tmp_path: Path, codec: str, trust: bool) -> None:
+    path = tmp_path / "file"
+    tare.write(TABLE, path, codec=codec)
+    back = tare.read(path, codec=codec, columns=["b", "b"], trust=trust)
+    assert kinds.convert(back, "arrow").to_pydict() == {"b": ["x", "y", "z"]}
+    assert type(back) is type(tare.read(path, codec=codec, trust=trust))
+    with pytest.raises(UsageError, match=r"it has no column 'nope'. It has a, b\."):
+        tare.read(path, codec=codec, columns=["a", "nope"], trust=trust)
+
+
+def test_a_named_codec_does_not_decode_the_other_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tare.write(TABLE, tmp_path / "in.parquet")
+    monkeypatch.setattr(Codec, "decode", lambda *_, **__: pytest.fail("all columns were decoded"))
+    assert tare.read(tmp_path / "in.parquet", codec="parquet:pyarrow", columns=["b"]).column_names == ["b"]
+
+
+@pytest.mark.parametrize(
+    "codec",
+    [
+        "arrow:pyarrow",
+        "arrow:pyarrow,layout=stream",
+        "arrow:pyarrow,compression=lz4",
+        "parquet:pyarrow",
+        "parquet:polars",
+    ],
+)
+def test_some_columns_of_a_file_are_read_from_where_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str
+) -> None:
+    path = tmp_path / "[a]*.file"  # no pattern
+    tare.write(TABLE, path, codec=codec)
+    whole = tare.read(path, codec=codec, columns=["b", "a"])
+    stored = Source.open_stored
+    monkeypatch.setattr(Source, "open_stored", lambda self: _Unread(stored(self)))
+    monkeypatch.setattr("tare.datasets.by_codec.decode_file", lambda *_, **__: pytest.fail("read whole"))
+    assert tare.read(path, codec=codec, columns=["b", "a"], trust=True).equals(whole)
+
+
+class _Unread(io.BufferedReader):
+    def read(self, *_: Any) -> bytes:
+        pytest.fail("the whole file was read")
+
+
+@pytest.mark.parametrize("codec", [None, "json:orjson"])
+def test_a_document_without_rows_has_no_columns(tmp_path: Path, codec: str | None) -> None:
+    (tmp_path / "a.json").write_text('{"a": 1}')
+    with pytest.raises(UsageError, match=r"a.json: json: it has no columns. .*: leave out columns\."):
+        tare.read(tmp_path / "a.json", codec=codec, columns=["a"])

@@ -9,8 +9,10 @@ import pytest
 from support.planted_codecs import Planted
 from support.synthetic_records import synthetic_record
 
+from tare.cli.compare import lines_of
 from tare.errors import NotComparable
 from tare.measure.comparison.compare import compare
+from tare.measure.comparison.gate import gate
 
 
 def planted(factor=1.0, **changes):
@@ -170,15 +172,69 @@ def test_times_of_two_methods_are_not_compared(before):
     assert row_of(compare(after, after), "pickle")["ops"]
 
 
+def slower(factor):
+    return tuple(
+        Planted(one.codec, factor * one.encode_ms, factor * one.decode_ms, one.share) for one in planted()
+    )
+
+
+def as_share(found, share):
+    """A record as if it had measured so much of the data."""
+    for case in found["cases"]:
+        case["labels"]["size"] = share
+        case["key"] = case["key"].replace("|size=1|", f"|size={share}|")
+    return found
+
+
+@pytest.mark.parametrize(("a", "b"), [("0.8", "1"), ("1", "0.8")])
+def test_shares_that_differ_a_little_are_compared_by_figures_of_the_whole(a, b):
+    """Two ordinary runs weigh what there was time for: 1.25 times the data in as much more time is no difference."""
+    truth = {"0.8": planted(), "1": slower(1.25)}
+    found = compare(as_share(record(1, truth[a]), a), as_share(record(2, truth[b]), b))
+    assert not found["unlike"]
+    assert len(found["cases"]) == 6
+    row = row_of(found, "pickle")
+    assert (row["size"], row["size_b"], row["peak_ratio"]) == (a, b, None)
+    assert row["size_ratio"] == pytest.approx(
+        0.8 if a == "0.8" else 1.25, rel=1e-3
+    )  # as many bytes of another share
+    for op in row["ops"].values():
+        assert op["lo"] < 1 < op["hi"]
+        assert op["hi"] / op["lo"] > 1.25 ** (2 * 0.15)
+        assert op["b_ns"] / op["a_ns"] == pytest.approx(op["ratio"], rel=1e-4)
+    said = {"0.8": "80 %", "1": "100 %"}
+    text = f"A weighed {said[a]}, B {said[b]} of the data: their times and sizes are estimates for the whole, and less sure"
+    assert found["shares"] == text
+    assert text in lines_of(found)
+
+
+def test_shares_further_apart_are_refused_and_a_gate_is_strict(before):
+    """Beyond a factor of 1.5 nothing is estimated; a gate does not estimate at all."""
+    other = as_share(copy.deepcopy(before), "0.6")
+    assert compare(before, other)["unlike"].startswith("A weighed 100 %, B 60 % of the data: not comparable")
+    near = as_share(copy.deepcopy(before), "0.8")
+    assert not compare(before, near)["unlike"]
+    assert gate(before, near)["outcome"] == "unsure"
+    assert "not comparable" in gate(before, near)["findings"][0]["text"]
+
+
+def test_cases_of_one_share_come_first(before):
+    """A case that has its like is compared with it, and not with one of a near share."""
+    both = copy.deepcopy(before)
+    both["cases"] += as_share(copy.deepcopy(before), "0.8")["cases"]
+    found = compare(before, both)
+    assert (found["shares"], len(found["cases"]), len(found["only_b"])) == ("", 6, 6)
+
+
 def test_times_that_all_moved_alike_are_said_to_be_the_machine():
     """Nobody changed fifty codecs at once; where some moved and others did not, nothing is said."""
-    from tare.cli.compare import lines_of
 
     def found(ratios):
         case = {
             "codec": "json:orjson",
             "medium": "memory",
             "size": "1",
+            "size_b": "1",
             "size_ratio": 1,
             "bytes_a": 1,
             "bytes_b": 1,
@@ -188,7 +244,7 @@ def test_times_that_all_moved_alike_are_said_to_be_the_machine():
         heads = {name: {"created": "now", "dataset": "a"} for name in ("a", "b")}
         rest = dict.fromkeys(("only_a", "only_b", "versions", "probes", "differences"), ())
         cases = [case | {"ops": {"encode": figures | {"ratio": ratio}}} for ratio in ratios]
-        return {**heads, **rest, "floor": 0.01, "untimed": "", "cases": cases}
+        return {**heads, **rest, "floor": 0.01, "untimed": "", "shares": "", "cases": cases}
 
     said = "that is the machine rather than the codecs"
     assert any(

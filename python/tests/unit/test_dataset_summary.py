@@ -7,14 +7,21 @@ import json
 import math
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
 import pytest
+from support.synthetic_records import synthetic_record
 
 from tare.dataset import Dataset, load_saved, open_dataset
 from tare.datasets import shape
 from tare.datasets.summary import short_type
 from tare.datasets.synthpop import synthpop
 from tare.errors import UsageError
+from tare.measure.derive import derive
+from tare.report.answer import parts_of
+from tare.report.digest import digest
+from tare.report.measured import kept_by
+from tare.report.words import dataset_line
 
 
 def test_a_table_is_described():
@@ -59,6 +66,34 @@ def test_shared_and_odd_values_do_not_stop_a_summary():
     value = {"s": {1, 2}, "b": b"x", "d": dt.date(2020, 1, 1), "n": Decimal("1.5"), 5: math.nan}
     types = Dataset(value, name="odd").summary()["types"]
     assert {"int": 2, "binary": 1, "date": 1, "Decimal": 1, "num": 1} == types
+
+
+@pytest.mark.parametrize(
+    ("index", "wide", "kept"),
+    [
+        (None, "3 columns", "all 3 columns"),
+        (["x", "y"], "3 columns and the index", "all 3 columns and the index"),
+        ([[1, 1], [2, 3]], "3 columns and the index", "all 3 columns and the index"),
+    ],
+)
+def test_the_index_of_a_data_frame_is_not_counted_as_a_column(index, wide, kept):
+    """It is kept as one, or as several: neither in the headline nor in what a codec keeps is it one of them."""
+    frame = pd.DataFrame({"a": [1, 2], "b": ["p", "q"], "c": [0.5, 1.5]})
+    if index is not None:
+        several = isinstance(index[0], list)
+        frame.index = pd.MultiIndex.from_arrays(index) if several else pd.Index(index, name="k")
+    about = open_dataset(frame).summary()
+    assert about["index_columns"] == len(about["columns"]) - 3
+    assert f"table 2 x {wide.replace(' columns', '')}  " in open_dataset(frame).headline()
+    record = synthetic_record("table", growth=False, derived=False)
+    record["dataset"] |= about
+    for case in record["cases"]:
+        if case.get("verify"):
+            case["verify"]["columns"] = len(about["columns"])
+    found = digest(record | {"derived": derive(record)})
+    assert f"2 rows \xd7 {wide}" in parts_of(found)
+    assert kept_by(found, found.verdict["codec"]) == found.verdict["keeps"] == f"keeps {kept}"
+    assert f"table 2 x {wide.replace(' columns', '')}  " in dataset_line(found)
 
 
 def test_headlines_are_one_line():

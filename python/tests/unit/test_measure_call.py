@@ -105,3 +105,13 @@ def test_the_package_tells_each_parameter_of_the_call() -> None:
     named = set(inspect.signature(type(tare.measure).__call__).parameters) - {"self"}
     told = set(re.findall(r"^ {4}(\w+): ", tare.measure.__doc__ or "", re.MULTILINE))
     assert named <= told
+
+
+@pytest.mark.parametrize("words", [{}, {"format": "json"}])
+def test_a_name_that_stands_twice_in_an_object_is_noted(tmp_path, words):
+    """Readers keep the last value, so that no codec loses what was lost before: `tare convert` says the same."""
+    (tmp_path / "twice.json").write_text('{"a": 1, "a": 2}')
+    result = tare.measure(tmp_path / "twice.json", time=2, codecs="json:orjson", **words)
+    said = "the name 'a' stands twice in one object; only the last of its values is kept"
+    assert said in result.record["dataset"]["notes"]
+    assert said in tare.convert(tmp_path / "twice.json", tmp_path / "x.msgpack").notes

@@ -365,3 +365,19 @@ def test_an_order_is_refused_only_where_levels_stand_in_a_circle(chains) -> None
     else:
         assert all((a, a) not in before for a in range(6))
         assert all(found.index(a) < found.index(b) for a, b in before)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_loss_that_is_told_of_a_factor_is_not_told_again_as_its_numbers(tmp_path, ordered) -> None:
+    """Types that differ in how categories are numbered read alike: the loss of the levels says it all."""
+    tare.write(pa.table({"k": coded([0, 1, 2], SIZES, ordered=ordered)}), tmp_path / "a.rds")
+    done = tare.convert(tmp_path / "a.rds", tmp_path / "a.parquet", codec="parquet:polars")
+    assert [loss["path"] for loss in done.losses] == ["$k@levels"]
+    assert done.changes == []
+
+
+def test_what_categories_come_back_as_is_said_in_words(tmp_path) -> None:
+    """Elsewhere too, where nothing else tells it."""
+    tare.write(pa.table({"k": coded([0, 1, 2], SIZES, ordered=False)}), tmp_path / "a.arrow")
+    (told,) = tare.convert(tmp_path / "a.arrow", tmp_path / "a.parquet", codec="parquet:polars").changes
+    assert (told["from"], told["to"]) == ("categories numbered by int8", "categories numbered by uint32")

@@ -305,7 +305,7 @@ def test_the_command_reads_in_the_encoding_that_was_named(records):
         shown = terminal.render(record, path="old.csv")
         words = shlex.split(next(line for line in shown.splitlines() if line.startswith("  Do it:"))[10:])
         assert words[words.index("--encoding") + 1] == "latin1"
-        assert "encoding=&quot;latin1&quot;" in render_html(record, path="old.csv")
+        assert "<span>--encoding</span> latin1" in render_html(record, path="old.csv")
     assert "--encoding" not in terminal.render(records["table"], path="old.csv")
 
 

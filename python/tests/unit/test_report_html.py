@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import gzip
 import hashlib
 import html
 import html.parser
 import json
-import os
 import re
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,13 +20,12 @@ from support.synthetic_records import DOCUMENT, TABLE, synthetic_record
 
 from tare.codec.titles import title_of
 from tare.measure.derive import derive
-from tare.measure.result import Result
 from tare.measure.verdict.text import sized
 from tare.measure.verdict.units import duration
 from tare.report import terminal
 from tare.report.charts import CHARTS, chart_data, featured, link_of, spec, themes, verdict_of
 from tare.report.digest import PROFILES, digest
-from tare.report.html import render, snippets
+from tare.report.html import render
 
 VECTORS = Path(__file__).resolve().parents[3] / "vectors"
 
@@ -304,8 +300,18 @@ def test_the_host_is_not_on_the_page(record):
     assert "3ca30cbe896a5048" not in render(record)
 
 
+def over_a_connection(record):
+    """A record whose answers are of routes over TCP."""
+    record = json.loads(json.dumps(record))
+    for found in record["derived"]["profiles"].values():
+        if found.get("route"):
+            found["route"] = f"{found['codec']}@tcp"
+    return record
+
+
 def test_the_commands_have_the_users_own_path(record):
     """As typed on the command line, and the name of the data in a report of a stored record."""
+    record = over_a_connection(record)
     page = html.unescape(render(record, path="in/my orders.csv"))
     assert "tare convert 'in/my orders.csv' " in page
     assert 'data = read("in/my orders.csv")' in page
@@ -434,83 +440,6 @@ def test_old_records_have_the_usual_weights():
     """A record whose verdicts name no weights is drawn with those of the profile's name."""
     found = digest({"cases": [], "derived": {"profiles": {"message": {}}}})
     assert {"w": 1.0, "r": 1.0, "n": 0.0, "v": 125e6, "rtt": 0.3e-3, "s": 0.0} == found.weights("message")
-
-
-ROUTES = [
-    ("table", "parquet:pyarrow,compression=zstd@file", False),
-    ("table", "csv:pyarrow+zstd:3@file", False),
-    ("table", "arrow:pyarrow@memory", False),
-    ("document", "json:orjson+zstd:3@tcp", False),
-    ("document", "msgpack:msgpack@remote", False),
-    ("document", "json:orjson@unix", False),
-    ("document", "json:orjson@fifo", False),
-    ("document", "pickle@link", True),
-]
-
-
-@pytest.mark.parametrize(("kind", "route", "runs_code"), ROUTES)
-def test_the_code_that_runs_a_route_runs_as_written(kind, route, runs_code, tmp_path, monkeypatch):
-    """Nothing has to be filled in; what went in comes back."""
-    monkeypatch.chdir(tmp_path)
-    names = {}
-    exec(snippets.runnable(route, kind, runs_code=runs_code), names)
-    back = names["data"].to_pydict() if kind == "table" else names["data"]
-    assert {"x": [1, 2, 3]} == back
-    receiver, sender = snippets.connected(route, runs_code=runs_code)
-    assert bool(receiver) == (route.partition("@")[2] not in ("file", "memory"))
-    if receiver:
-        _send(receiver, sender, names)
-
-
-def test_the_code_for_the_users_own_file_runs_as_written(tmp_path, monkeypatch):
-    """It reads the file, writes what was recommended, and reads that again."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my orders.csv").write_text("x,y\n1,a\n2,b\n")
-    names = {}
-    code = snippets.runnable("parquet:pyarrow@file", "table", runs_code=False, path="my orders.csv")
-    exec(code, names)
-    assert (tmp_path / "my orders.parquet").exists()
-    assert {"x": [1, 2], "y": ["a", "b"]} == names["data"].to_pydict()
-
-
-def _send(receiver, sender, names):
-    """Run both programs; the sender tries again until the receiver waits."""
-    port = str(10_000 + os.getpid() % 20_000)  # of this process alone: others get theirs from 32,768 on
-    got = {}
-    waiting = threading.Thread(target=exec, args=(receiver.replace("9000", port), got), daemon=True)
-    waiting.start()
-    for _ in range(2000):
-        with contextlib.suppress(OSError):
-            if "fifo" not in sender or os.path.exists("tare.fifo"):
-                exec(sender.replace("9000", port), names)
-                break
-        threading.Event().wait(0.01)
-    waiting.join(60)
-    assert {"x": [1, 2, 3]} == got["data"]
-
-
-def test_an_id_of_a_foreign_record_stays_a_string():
-    """An id that does not exist here gets a plain file name, and cannot end its quotes."""
-    code = snippets.runnable('no"\n+such:x@file', "document", runs_code=False)
-    compile(code, "page", "exec")
-    assert '"data.bin"' in code
-
-
-def test_the_page_has_the_snippets_of_its_verdicts(page):
-    """Of the table's uses: one reads and writes a file."""
-    assert "route.write(data, &quot;flights." in page
-    assert "route.send(data, connection)\ndata = route.receive" not in page
-
-
-def test_a_value_is_written_in_the_words_of_the_terminal():
-    """A data frame came in no file: both show the same calls, and neither a sample of another kind."""
-    record = synthetic_record("table", media=("memory", "file"), growth=False)
-    record["dataset"] |= {"source_kind": "pandas", "source_format": None, "path": None}
-    record["derived"] = derive(record)
-    page = html.unescape(text_of(render(record)))
-    called = re.search(r"tare\.write\(value, .*?\)", terminal.render(Result(record)))[0]
-    assert called in page
-    assert "import pyarrow" not in page
 
 
 def test_the_probe_matrix_marks_what_is_recommended():

@@ -356,4 +356,5 @@ def test_the_report_is_written(tmp_path: Path) -> None:
     """The very page of the command, in a folder that is made."""
     result = Result(record())
     path = result.html(tmp_path / "new" / "report.html", use="archive")
-    assert render_html(result, profile="archive") == path.read_text("utf-8")
+    assert render_html(result, profile="archive") == path.read_text("utf-8") == result.html(use="archive")
+    assert result.html() == render_html(result)

@@ -11,6 +11,7 @@ from tare.measure.derive import derive
 from tare.measure.verdict.negligible import no_matter
 from tare.measure.verdict.recommend import recommend
 from tare.report import terminal
+from tare.report.html import render as render_html
 
 SAFE = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 BASE = Planted("parquet:pyarrow", 400, 200, 0.2, flags=SAFE)
@@ -181,3 +182,20 @@ def test_the_compressor_of_a_parquet_file_is_told_by_its_size():
     sizes = {case["labels"]["codec"]: case["bytes"] for case in record["cases"]}
     record["dataset"] |= {"source_format": "parquet", "bytes_disk": sizes["parquet:polars"]}
     assert recommend(record, profile="cache")["source"]["codec"] == "parquet:polars"
+
+
+@pytest.mark.parametrize("source", ["csv", None])
+@pytest.mark.parametrize("profile", ["keep", "message"])
+def test_of_a_table_without_rows_there_is_nothing_to_measure(source, profile):
+    """That is the answer, of a file with a header alone as of an empty data frame, and no codec is praised."""
+    record = synthetic_record("table", planted=(BASE, Planted(ORC, 40, 20, 0.1, flags=SAFE)), growth=False)
+    record["dataset"] |= {"rows": 0, "source_format": source, "source_kind": "pandas"}
+    record["derived"] = derive(record)
+    said = recommend(record, profile=profile)["keeps_file"]
+    assert said == "the table has no rows, so there is nothing to measure" or source == "csv"
+    assert said.endswith("the table has no rows, so there is nothing to measure")
+    for shown in (terminal.render(record, profile=profile), render_html(record, profile=profile)):
+        assert f"{said[:1].upper()}{said[1:]}." in shown
+    assert "smaller" not in terminal.render(record, profile=profile)
+    record["dataset"]["rows"] = 1
+    assert "no rows" not in terminal.render(record | {"derived": derive(record)}, profile=profile)

@@ -1,6 +1,7 @@
 """Two records side by side: times with intervals, sizes, memory, and what fidelity changed.
 
-Cases are joined by their key. Records of different machines or data are refused,
+Cases are joined by their key. Where two runs weighed nearly the same share of the data, those that differ in it alone
+are joined too, by figures of the whole. Records of different machines or data are refused,
 unless ``across`` is asked for: then only ratios to the base codec are compared,
 which carry over where absolute times do not.
 """
@@ -8,14 +9,14 @@ which carry over where absolute times do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tare.errors import NotComparable
-from tare.measure.analysis.extrapolate import least_shifts
+from tare.measure.analysis.extrapolate import UNKNOWN, least_shifts
 from tare.measure.analysis.figures import Analysis, Figure, Group, analyse, pair_summary
 from tare.measure.analysis.ranked_cases import TOTAL, is_ranked, number, peak_of
 from tare.measure.analysis.statistics import FIRM, Array, differs, quantiles
@@ -27,6 +28,8 @@ from tare.measure.verdict.text import percent
 __all__ = ["Side", "check_comparable", "compare", "compare_sides", "drift", "side", "total_op"]
 
 STAGES = ("weigh",)
+# Shares of the data within this factor of each other are compared by figures of the whole.
+NEAR = 1.5
 MACHINE = (("host", "host"), ("cpu_model", "processor"), ("cores", "cores"))
 
 
@@ -60,13 +63,15 @@ def compare(a: Any, b: Any, *, across: bool = False) -> dict[str, Any]:
     Returns:
         ``a``, ``b`` (heads), ``across``, ``differences`` (of machine and data), ``floor``
         (noise floor of the two), ``cases``: for each common case ``key, codec, medium,
-        size, status_a, status_b, ops, bytes_a, bytes_b, size_ratio, peak_a, peak_b,
-        peak_ratio, verdict_a, verdict_b, lost, regained``; ``ops`` has for each operation
+        size, size_b, status_a, status_b, ops, bytes_a, bytes_b, size_ratio, peak_a, peak_b,
+        peak_ratio, verdict_a, verdict_b, lost, regained``; where ``size`` and ``size_b``, the shares of the data,
+        differ, times and bytes are estimates for the whole, and no peaks are compared. ``ops`` has for each operation
         ``a_ns, b_ns, ratio`` (b / a), ``lo, hi, differs, letters_a, letters_b``. Also
         ``only_a`` and ``only_b`` (cases of one record alone: ``key, codec, medium, size,
         status``, and ``other``, what the other record says of it in words), ``unlike`` (why
         no case at all could be compared; empty if one was), ``untimed`` (why no times are compared and
-        ``ops`` is empty; else empty), ``versions`` and ``probes`` that changed.
+        ``ops`` is empty; else empty), ``shares`` (that shares of the data differ, in words; empty if none of a case
+        does), ``versions`` and ``probes`` that changed.
 
     Raises:
         NotComparable: Machine, data or base differ.
@@ -74,11 +79,17 @@ def compare(a: Any, b: Any, *, across: bool = False) -> dict[str, Any]:
     >>> compare({"id": "x", "cases": []}, {"id": "y", "cases": []})["cases"]
     []
     """
-    return compare_sides(side(a), side(b), across=across)
+    return compare_sides(side(a), side(b), across=across, near=not across)
 
 
-def compare_sides(a: Side, b: Side, *, across: bool = False) -> dict[str, Any]:
+def compare_sides(a: Side, b: Side, *, across: bool = False, near: bool = False) -> dict[str, Any]:
     """`compare`, for records whose figures are at hand.
+
+    Args:
+        a: The older record.
+        b: The newer one.
+        across: As of `compare`.
+        near: Whether cases of nearly the same share of the data are compared too.
 
     Raises:
         NotComparable: Machine, data or base differ.
@@ -90,6 +101,8 @@ def compare_sides(a: Side, b: Side, *, across: bool = False) -> dict[str, Any]:
             f"ratios to different bases cannot be compared: {one.base} and {two.base}; measure with --base"
         )
     left, right = _cases(first, across), _cases(second, across)
+    if near:
+        right = _with_keys_of(left, right)
     floor = max(noise_of(first, one)["floor"] or 0.0, noise_of(second, two)["floor"] or 0.0)
     untimed = _untimed(first, second)
     rows = [
@@ -111,6 +124,7 @@ def compare_sides(a: Side, b: Side, *, across: bool = False) -> dict[str, Any]:
             "only_b": [_alone(right[key], first) for key in right if key not in left],
             "unlike": "" if rows else _unlike(left, right),
             "untimed": untimed,
+            "shares": _shares(rows),
             "versions": _versions(first, second),
             "probes": _probes(first, second),
         }
@@ -181,6 +195,51 @@ def _cases(record: Mapping[str, Any], across: bool) -> dict[str, Mapping[str, An
     return found
 
 
+def _with_keys_of(
+    left: Mapping[str, Mapping[str, Any]], right: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """The cases of `right`, by the key of the case of `left` that differs in a near share of the data alone, if there is one."""
+    renamed = {}
+    mine, theirs = (
+        _by_rest({k: some[k] for k in some if k not in others})
+        for some, others in ((left, right), (right, left))
+    )
+    for rest, keys in theirs.items():
+        others = mine.get(rest, [])
+        if len(keys) == len(others) == 1:
+            a, b = (number(case["labels"].get("size", "1")) for case in (left[others[0]], right[keys[0]]))
+            if a and b and max(a / b, b / a) <= NEAR:
+                renamed[keys[0]] = others[0]
+    return {renamed.get(key, key): case for key, case in right.items()}
+
+
+def _by_rest(cases: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Keys of cases by all of their labels but the share of the data."""
+    found: dict[str, list[str]] = {}
+    for key in cases:
+        rest = "|".join(part for part in key.split("|") if not part.startswith("size="))
+        found.setdefault(rest, []).append(key)
+    return found
+
+
+def _shares(rows: Sequence[Mapping[str, Any]]) -> str:
+    """That cases were compared whose shares of the data differ; empty if none were.
+
+    >>> _shares([{"size": "0.38", "size_b": "0.42"}, {"size": "1", "size_b": "1"}])
+    'A weighed 38 %, B 42 % of the data: their times and sizes are estimates for the whole, and less sure'
+    """
+    pairs = [(row["size"], row["size_b"]) for row in rows if row["size"] != row["size_b"]]
+    if not pairs:
+        return ""
+    a, b = (
+        " and ".join(percent(number(size)) for size in sorted({pair[n] for pair in pairs}, key=number))
+        for n in (0, 1)
+    )
+    return (
+        f"A weighed {a}, B {b} of the data: their times and sizes are estimates for the whole, and less sure"
+    )
+
+
 def _alone(case: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """A case that the other record does not have, with what became of its codec there."""
     labels = case["labels"]
@@ -232,14 +291,17 @@ def _unlike(left: Mapping[str, Mapping[str, Any]], right: Mapping[str, Mapping[s
 
 def _row(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     labels = a["labels"]
-    bytes_a, bytes_b = a.get("bytes"), b.get("bytes")
-    peak_a, peak_b = peak_of(a), peak_of(b)
+    sizes = labels.get("size", "1"), b["labels"].get("size", "1")
+    same = sizes[0] == sizes[1]
+    bytes_a, bytes_b = (case.get("bytes") if same else _of_whole(case) for case in (a, b))
+    peak_a, peak_b = (peak_of(a), peak_of(b)) if same else (None, None)
     lost_a, lost_b = set(losses(a.get("verify"))), set(losses(b.get("verify")))
     return {
         "key": key,
         "codec": labels["codec"],
         "medium": labels.get("medium", "memory"),
-        "size": labels.get("size", "1"),
+        "size": sizes[0],
+        "size_b": sizes[1],
         "status_a": a.get("status"),
         "status_b": b.get("status"),
         "reason_b": b.get("reason", ""),
@@ -256,22 +318,37 @@ def _row(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
+def _of_whole(case: Mapping[str, Any]) -> int | None:
+    """The bytes of the whole data, as they were written, or estimated from a share of it."""
+    found: int | None = case.get("whole_bytes")
+    if not found and case.get("bytes"):
+        share = number(case["labels"].get("size", "1"))
+        found = round(case["bytes"] * case.get("whole_factor", 1.0) / share)
+    return found
+
+
 def _ops(
     a: tuple[Mapping[str, Any], Analysis], b: tuple[Mapping[str, Any], Analysis], across: bool
 ) -> dict[str, Any]:
     """The operations both cases have, each with its ratio."""
     (case_a, one), (case_b, two) = a, b
     left, right = one.figures.get(case_a["key"], {}), two.figures.get(case_b["key"], {})
+    sizes = [case["labels"].get("size", "1") for case in (case_a, case_b)]
+    # What each is multiplied by: of one share none has to be.
+    wholes = [1.0, 1.0] if sizes[0] == sizes[1] else [1 / number(size) for size in sizes]
     ops = {}
     for op in left:
         found = _ratio(left[op], right[op], one, two, across) if op in right else None
         if found is None:
             continue
-        ratio, lo, hi = found
+        factor = wholes[1] / wholes[0]
+        # Times need not grow as the data does.
+        unsure = math.exp(abs(math.log(factor)) * (UNKNOWN[1] - 1))
+        ratio, lo, hi = found[0] * factor, found[1] * factor / unsure, found[2] * factor * unsure
         floor = max(one.floor(case_a["key"], op), two.floor(case_b["key"], op))
         ops[op] = {
-            "a_ns": left[op].time_ns,
-            "b_ns": right[op].time_ns,
+            "a_ns": left[op].time_ns * wholes[0],
+            "b_ns": right[op].time_ns * wholes[1],
             "ratio": ratio,
             "lo": lo,
             "hi": hi,

@@ -146,6 +146,7 @@ _DATASET = _object(
     has_path={"type": ["boolean", "null"]},
     compressors={"type": ["array", "null"], "items": _TEXT},
     columns={"type": ["array", "null"], "items": {"type": "object"}},
+    index_columns=_COUNT,
     types={"type": ["object", "null"], "additionalProperties": _NUMBER},
     null_share=_NUMBER,
     depth=_COUNT,

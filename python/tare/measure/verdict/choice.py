@@ -61,6 +61,7 @@ class Choice:
         timed: Figures of every codec that was timed on this medium, qualified or not.
         share: Share of the data that was measured.
         source_format: Format that the data came in; empty if it came as objects.
+        index: How many of its columns are the index of a data frame.
         messages: How many messages the data is, where figures are of one of them; else 0.
         file_rate: Bytes per second of a warm file.
     """
@@ -78,6 +79,7 @@ class Choice:
     timed: dict[str, Costed] = field(default_factory=dict)
     share: float = 1.0
     source_format: str = ""
+    index: int = 0
     messages: int = 0
     file_rate: float = ASSUMED_FILE
 
@@ -141,6 +143,7 @@ def choose(
     choice.share = min(1.0, 1 / full)
     choice.file_rate = file_rate(record)
     choice.source_format = str((record.get("dataset") or {}).get("source_format") or "")
+    choice.index = int((record.get("dataset") or {}).get("index_columns") or 0)
     if choice.predicted:
         notes.append(f"provisional: predicted from {text.percent(1 / full)} of the data")
     elif grain == "each" and not math.isclose(full, 1.0):

@@ -35,15 +35,18 @@ _VALUES = re.compile(r"dictionary<values=([a-z_0-9]+),")
 _OF_FRAME = ("index", "column labels")
 
 
-def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
+def came_back(case: Mapping[str, Any], source_format: str = "", *, index: int = 0) -> str:
     """What a codec keeps of the data, or changes, in words.
 
     Args:
         case: The case, with what the comparison found.
         source_format: Format that the data came in: of text, types that were guessed are nothing to keep.
+        index: How many of the columns are the index of a data frame.
 
     >>> came_back({"verify": {"verdict": "same", "columns": 11}})
     'keeps all 11 columns'
+    >>> came_back({"verify": {"verdict": "same", "columns": 10}}, index=1)
+    'keeps all 9 columns and the index'
     >>> zeros = {"path": "zip", "verdict": "lossy", "in": "'00501'", "out": "501"}
     >>> came_back({"verify": {"verdict": "lossy", "columns": 2, "changes": [zeros]}})
     "changes 'zip': leading zeros lost"
@@ -54,7 +57,7 @@ def came_back(case: Mapping[str, Any], source_format: str = "") -> str:
     "keeps all 8 columns, but not R's $bp@label and $arm@levels"
     """
     verify = case.get("verify") or {}
-    kept = _came_back(verify, source_format)
+    kept = _came_back(verify, source_format, index)
     lost = _lost_of_r(verify) if kept.startswith("keeps") else []
     joined = " and" if ", but not " in kept else ", but not"
     return f"{kept}{joined} R's {listed(lost)}" if lost else kept
@@ -72,7 +75,7 @@ def _lost_of_r(verify: Mapping[str, Any]) -> list[str]:
     return [path for path in verify.get("r_lost") or () if not path.endswith(follow)]
 
 
-def _came_back(verify: Mapping[str, Any], source_format: str) -> str:
+def _came_back(verify: Mapping[str, Any], source_format: str, index: int) -> str:
     columns, changes = verify.get("columns"), verify.get("changes") or ()
     lost = [change for change in changes if change.get("verdict") == "lossy"]
     typed = [one for one in changes if one.get("verdict") == "type" and not is_guessed(one, source_format)]
@@ -86,9 +89,18 @@ def _came_back(verify: Mapping[str, Any], source_format: str) -> str:
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
-        of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
-        return f"keeps {of}{said}"
+        return f"keeps {_all_of(columns - index, index)}{said}"
     return f"keeps every value{said}"
+
+
+def _all_of(columns: int, index: int) -> str:
+    """All the columns of a table, and its index if it has one.
+
+    >>> _all_of(2, 0), _all_of(1, 1), _all_of(0, 1)
+    ('both columns', 'its one column and the index', 'the index')
+    """
+    of = {0: "", 1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
+    return " and ".join(filter(None, (of, "the index" if index else "")))
 
 
 def quoted(path: str, side: str | None = None) -> str:

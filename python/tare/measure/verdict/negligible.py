@@ -186,17 +186,24 @@ def is_small(choice: Choice, costs: Costs, own: str | None = None) -> bool:
     return (kept_s if kept_s > least else max(spent)) - least < MOMENT_S
 
 
-def no_matter(verdict: Mapping[str, Any]) -> str:
+def no_matter(verdict: Mapping[str, Any], *, has_rows: bool = True) -> str:
     """Says that the data is too small for the choice to matter, and to keep the user's own file if that was timed; empty if it is not.
+
+    Args:
+        verdict: The verdict.
+        has_rows: Whether the table has rows; without any there is nothing to measure.
 
     >>> no_matter({"small": True, "source": {"format": "csv", "codec": "csv:pyarrow"}})
     'keep the CSV you have: the data is too small for the format to matter'
     >>> no_matter({"small": True, "source": {"format": "csv", "codec": None}})
     'the data is too small for the format to matter'
+    >>> no_matter({"small": True, "source": {}}, has_rows=False)
+    'the table has no rows, so there is nothing to measure'
     """
     if not verdict.get("small"):
         return ""
     said = "the data is too small for the format to matter"
+    said = said if has_rows else "the table has no rows, so there is nothing to measure"
     return f"keep the {source_name(verdict['source'])} you have: {said}" if keeps_file(verdict) else said
 
 

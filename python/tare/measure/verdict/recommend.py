@@ -58,7 +58,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         doubt, preferred, only_ours``: the gain, what comes back, what is not sure, why it is not the cheapest, and whether
         only Tare reads its format, in words; ``for_others``: then the codec that costs least of those that others read. ``cost_s, p, p_best, runner_up, tie, noise``: the costs behind it, without the round
         trip, which is the same for all. ``small`` says that no choice can be felt, ``keeps_file`` then to keep the
-        file; ``source_costs`` is the cost of the format that the user has, as a multiple. ``sentence, reasons, flips,
+        file, or that the table has no rows, in words; ``source_costs`` is the cost of the format that the user has, as a multiple. ``sentence, reasons, flips,
         excluded, executes_code, provisional, named`` as reports need them.
 
     Raises:
@@ -102,6 +102,8 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
     others = sorted((one for one in choice.several if one is not best), key=lambda one: costs[one.codec][0])
     have = figures.source(record, choice)
     few = analysis.figures[best.key][TOTAL].samples < FEW_SAMPLES
+    about = record.get("dataset") or {}
+    has_rows = about.get("kind") != "table" or about.get("rows") != 0
     verdict = {
         "profile": use.name,
         "weights": choice.profile.weights(),
@@ -115,7 +117,7 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
         "noise": sure.noise,
         "executes_code": choice.runs_code(best.codec),
-        "small": is_small(choice, costs, have["codec"]),
+        "small": is_small(choice, costs, have["codec"]) or not has_rows,
         "source_costs": _source_costs(choice, costs[best.codec][0], have["codec"]),
         "provisional": few or choice.predicted or sure.noise > 0 or bool(choice.unreached),
         "flips": flips(best, choice, costs, _unsettled(choice, sure)),
@@ -132,9 +134,10 @@ def _verdict(record: Mapping[str, Any], choice: Choice, analysis: Analysis) -> d
         choice.notes.append("provisional: measured only once or twice")
     verdict |= _for_others(best, others, choice, costs)
     verdict["preferred"] = preference(best, choice, costs)
-    verdict["keeps_file"] = no_matter(verdict) if keeps_file(verdict) else ""
+    settled = keeps_file(verdict) or not has_rows
+    verdict["keeps_file"] = no_matter(verdict, has_rows=has_rows) if settled else ""
     verdict["beside"] = gains.beside(verdict)
-    verdict["keeps"] = text.came_back(choice.cases[best.codec], choice.source_format)
+    verdict["keeps"] = text.came_back(choice.cases[best.codec], choice.source_format, index=choice.index)
     verdict["doubt"] = text.doubt(verdict)
     verdict["sentence"] = text.sentence(verdict, choice)
     verdict["reasons"] = text.reasons(verdict, choice, others)

@@ -165,7 +165,7 @@ def sentence(verdict: Mapping[str, Any], choice: Choice) -> str:
     case = choice.cases[own["codec"]]
     facts = [
         ", ".join([sized(own), *spent(own, spans=choice.medium not in OPERATIONS)]),
-        came_back(case, choice.source_format),
+        came_back(case, choice.source_format, index=choice.index),
     ]
     facts += [said for said in (verdict["beside"], verdict["only_ours"]) if said]
     facts += [_alone(choice)] if len(choice.several) == 1 and not choice.waiting else []
@@ -275,7 +275,7 @@ def reasons(verdict: Mapping[str, Any], choice: Choice, others: Sequence[Costed]
     lines = [weights(choice.profile)]
     if others:
         lines.append(costing(verdict, others[0].codec))
-    lines.append(came_back(choice.cases[verdict["codec"]], choice.source_format))
+    lines.append(came_back(choice.cases[verdict["codec"]], choice.source_format, index=choice.index))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
     return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
 

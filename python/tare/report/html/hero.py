@@ -12,18 +12,15 @@ from tare.measure.verdict.negligible import no_matter
 from tare.report import answer, text, words
 from tare.report.charts import verdict_of
 from tare.report.commands import (
-    back_call,
-    call,
-    command,
     encoding_of,
     for_others,
-    is_sent,
     other_kind,
+    steps,
     whole_file,
 )
 from tare.report.digest import PROFILES, Digest, items, mapping, number
 from tare.report.html.markup import codec, details, esc, inline_code
-from tare.report.html.snippets import connected, runnable
+from tare.report.html.snippets import connected
 from tare.report.measured import estimated, kept_by
 from tare.report.reading_in_r import r_call
 
@@ -268,24 +265,19 @@ def _doubts(found: Digest, said: dict[str, Any]) -> list[str]:
 
 
 def _run(found: Digest, said: dict[str, Any], path: str) -> str:
-    route, kind, runs_code = said["route"], str(found.dataset.get("kind") or ""), said["runs_code"]
-    have = mapping(found.verdict.get("source"))
-    done = command(found, path)
-    name = path or (text.visible(found.dataset.get("name") or "", 200) if have.get("format") else "")
-    out = "<h2>To convert it all the same</h2>" if found.verdict.get("keeps_file") else "<h2>Run it</h2>"
-    if done.startswith("tare convert") and not is_sent(found):
-        out += _code(done, f"Command that converts the file{'s' * bool(found.files)}")
-    own = name if found.verdict.get("profile") != "message" and not found.files else ""
-    receiver, sender = connected(route, runs_code=runs_code)
-    is_value = bool(found.dataset.get("source_kind")) and not have.get("format")
-    code = runnable(
-        route, kind, runs_code=runs_code, path=own, encoding=encoding_of(found), is_value=is_value
-    )
-    if is_value and not receiver:
-        back = other_kind(found)
-        lines = (call(found), back_call(found) + (f"  # {back}" if back else ""))
-        code = "import tare\n\n{}\n{}".format(*lines)  # in the words of the terminal
-    out += _code(code, "Python code that runs the route")
+    keeps = bool(found.verdict.get("keeps_file"))
+    todo = steps(found, path, anyway=keeps)
+    shell = [line for label, line in todo if label == "Do it"]
+    python = [line for label, line in todo if label != "Do it"]
+    out = "<h2>To convert it all the same</h2>" if keeps and shell and python else "<h2>Run it</h2>"
+    for line in shell:  # in the words of the terminal
+        is_kept = not line.startswith("tare ")
+        label = f"Command that converts the file{'s' * bool(found.files)}"
+        out += f"<p>{esc(_plain(line))}.</p>" if is_kept else _code(line, label)
+    if python:
+        out += _code("\n".join(("import tare", "", *map(_named, python))), "Python code that does it")
+    if python and not shell and (back := other_kind(found)):
+        out += f"<p>Reading {esc(back, 300)}.</p>"
     if in_r := r_call(found, path):
         out += f"<p>In R:</p>{_code(in_r, 'R code that reads it')}"
     if whole := whole_file(found, path):
@@ -293,14 +285,34 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
     other, why = for_others(found, path)
     if other:
         out += f"<p>{esc(_plain(answer.signed(why)), 300)}:</p>{_code(other, 'What other tools read')}"
-    if receiver:
-        both = (
-            f"<p>One program waits for the data:</p>{_code(receiver, 'Python code that receives')}"
-            f"<p>Another, with the lines above, sends it; the end of the connection ends the message:</p>"
-            f"{_code(sender, 'Python code that sends')}"
-        )
-        out += details("Over a connection", both)
-    return f'<div class="run">{out}</div>'
+    return f'<div class="run">{out}{_connection(found, said, path)}</div>'
+
+
+def _named(line: str) -> str:
+    """A call whose result the next one takes, by the name that it has there."""
+    return f"data = {line}" if line.startswith("tare.encode(") else line
+
+
+def _connection(found: Digest, said: dict[str, Any], path: str) -> str:
+    """The programs that send and receive the data, where the route is a connection."""
+    have = mapping(found.verdict.get("source")).get("format")
+    name = path or (text.visible(found.dataset.get("name") or "", 200) if have else "")
+    receiver, sender = connected(
+        said["route"],
+        str(found.dataset.get("kind") or ""),
+        runs_code=said["runs_code"],
+        path=name if found.verdict.get("profile") != "message" and not found.files else "",
+        encoding=encoding_of(found),
+        is_value=bool(found.dataset.get("source_kind")) and not have,
+    )
+    if not receiver:
+        return ""
+    both = (
+        f"<p>One program waits for the data:</p>{_code(receiver, 'Python code that receives')}"
+        f"<p>Another sends it; the end of the connection ends the message:</p>"
+        f"{_code(sender, 'Python code that sends')}"
+    )
+    return details("Over a connection", both)
 
 
 def _code(code: str, label: str) -> str:
