@@ -208,6 +208,16 @@ def test_shares_that_differ_a_little_are_compared_by_figures_of_the_whole(a, b):
     assert text in lines_of(found)
 
 
+@pytest.mark.parametrize(("both", "expected"), [(True, 1.0), (False, 1.25)])
+def test_sizes_of_two_shares_are_of_one_kind(before, both, expected):
+    """The whole as it was written is not held against an estimate, which may be off in its own way."""
+    near = as_share(copy.deepcopy(before), "0.8")
+    whole = copy.deepcopy(before)
+    for case in [*near["cases"], *(whole["cases"] if both else ())]:
+        case["whole_bytes"] = 7
+    assert row_of(compare(whole, near), "pickle")["size_ratio"] == pytest.approx(expected, rel=1e-3)
+
+
 def test_shares_further_apart_are_refused_and_a_gate_is_strict(before):
     """Beyond a factor of 1.5 nothing is estimated; a gate does not estimate at all."""
     other = as_share(copy.deepcopy(before), "0.6")

@@ -293,7 +293,7 @@ def _row(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]
     labels = a["labels"]
     sizes = labels.get("size", "1"), b["labels"].get("size", "1")
     same = sizes[0] == sizes[1]
-    bytes_a, bytes_b = (case.get("bytes") if same else _of_whole(case) for case in (a, b))
+    bytes_a, bytes_b = [a.get("bytes"), b.get("bytes")] if same else _of_whole(a, b)
     peak_a, peak_b = (peak_of(a), peak_of(b)) if same else (None, None)
     lost_a, lost_b = set(losses(a.get("verify"))), set(losses(b.get("verify")))
     return {
@@ -318,13 +318,14 @@ def _row(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _of_whole(case: Mapping[str, Any]) -> int | None:
-    """The bytes of the whole data, as they were written, or estimated from a share of it."""
-    found: int | None = case.get("whole_bytes")
-    if not found and case.get("bytes"):
-        share = number(case["labels"].get("size", "1"))
-        found = round(case["bytes"] * case.get("whole_factor", 1.0) / share)
-    return found
+def _of_whole(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[int | None]:
+    """The bytes of the whole data, as both wrote them, else estimated alike from the share that each was measured on."""
+    if a.get("whole_bytes") and b.get("whole_bytes"):
+        return [a["whole_bytes"], b["whole_bytes"]]
+    return [
+        round(case["bytes"] / number(case["labels"].get("size", "1"))) if case.get("bytes") else None
+        for case in (a, b)
+    ]
 
 
 def _ops(
