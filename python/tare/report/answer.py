@@ -14,6 +14,7 @@ from tare.measure.verdict.negligible import line_change, no_matter
 from tare.report import bars, text, words
 from tare.report.bars import Bar
 from tare.report.commands import (
+    added_time,
     as_table,
     for_others,
     is_default_use,
@@ -481,6 +482,7 @@ def _next(found: Digest, width: int, *, path: str, every: bool) -> list[Line]:
     by_command = any(label == "Do it" for label, _ in todo)
     if todo and not by_command:
         lines += wrap(other_kind(found), width, " " * 12, "dim")
+        lines += wrap(added_time(found), width, " " * 12, "dim")
     if in_r := r_call(found, path):
         lines.append(_labelled("R", in_r))
     if whole := whole_file(found, path):

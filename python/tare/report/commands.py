@@ -20,6 +20,7 @@ from tare.report.digest import Digest, items, mapping, number
 from tare.report.measured import kept_by, ranked
 
 __all__ = [
+    "added_time",
     "as_table",
     "back_call",
     "call",
@@ -35,6 +36,8 @@ __all__ = [
 
 # So many records in a file of so many bytes are asked about as a table.
 _RECORDS, _LARGE = 100, 64 << 10
+# Of calls below so many seconds what Tare adds to each is told.
+_SHORT_S = 10e-6
 # The name of data that came through a pipe.
 STANDARD_INPUT = "standard input"
 # Uses whose bytes nobody but their writer reads, or that the other end reads by the same codec.
@@ -295,6 +298,19 @@ def other_kind(found: Digest) -> str:
     what, whole = ("gives that column as ", "all of it as ") if _part(found) else ("gives ", "")
     file = json.dumps(_value_file(codec))
     return f"{what}{_KINDS[made]}; result.best.read({file}) gives {whole}{_KINDS[given]}"
+
+
+def added_time(found: Digest) -> str:
+    """What a call of Tare adds to the library's own, which was timed, where that is so short that it counts; else empty."""
+    chosen = mapping(found.verdict.get("chosen"))
+    took = [number(chosen.get(name)) for name in ("write_s", "read_s")]
+    if (
+        found.verdict.get("profile") != "message"
+        or None in took
+        or min(filter(None, took), default=1.0) > _SHORT_S
+    ):
+        return ""
+    return "a call of Tare adds less than a microsecond to the library's own, which was timed"
 
 
 def _value_file(codec: str) -> str:

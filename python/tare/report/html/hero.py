@@ -12,6 +12,7 @@ from tare.measure.verdict.negligible import no_matter
 from tare.report import answer, text, words
 from tare.report.charts import verdict_of
 from tare.report.commands import (
+    added_time,
     encoding_of,
     for_others,
     other_kind,
@@ -278,6 +279,8 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
         out += _code("\n".join(("import tare", "", *map(_named, python))), "Python code that does it")
     if python and not shell and (back := other_kind(found)):
         out += f"<p>Reading {esc(back, 300)}.</p>"
+    if python and (added := added_time(found)):
+        out += f"<p>{esc(added[:1].upper() + added[1:])}.</p>"
     if in_r := r_call(found, path):
         out += f"<p>In R:</p>{_code(in_r, 'R code that reads it')}"
     if whole := whole_file(found, path):
