@@ -11,6 +11,7 @@ import random
 import sys
 import threading
 import time
+from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
-from tare.measure.analysis.pace import least_pace
+from tare.measure.analysis.pace import usual_pace
 from tare.measure.environment import system_load, tempdirs
 from tare.measure.stages import END_S, END_SHARE
 from tare.measure.worker_client.languages import command_of
@@ -216,13 +217,15 @@ class Session:
         self.reach = Reach(settings, record.setdefault("noise", {}))
         self.sample_ns = 0
         self.round_ns = 0
+        self._paces: list[float] = []
         self.pace_ns: float | None = None
         self.pressure = system_load.snapshot()
 
-    def note_pace(self, columns: dict[str, list[int]]) -> None:
-        """Keeps the least time of the fixed work beside a sample: what it takes at the machine's full speed."""
-        if least := least_pace([columns]):
-            self.pace_ns = min(least, self.pace_ns or least)
+    def note_pace(self, columns: dict[str, list[int]], count: int) -> None:
+        """Keeps how long the fixed work took beside the latest samples of some columns, for the usual speed of the run."""
+        for pace in columns.get("pace_ns", ())[-count:]:
+            insort(self._paces, pace)
+        self.pace_ns = usual_pace(self._paces)
 
     def __enter__(self) -> Session:  # noqa: PYI034 - typing.Self is newer than our oldest Python
         return self

@@ -8,7 +8,7 @@ from typing import Any
 
 from tare.codec.titles import title_of
 from tare.measure.analysis.figures import takes_least
-from tare.measure.analysis.pace import slowed_share
+from tare.measure.analysis.pace import other_share
 from tare.measure.analysis.ranked_cases import STAGES, is_ranked
 from tare.measure.verdict.kept import quoted_path
 from tare.measure.verdict.text import IDLE, READING_ALONE, WRITING_ALONE, listed, noise_floor, parted
@@ -456,11 +456,11 @@ def empty_call_line(found: Digest) -> str:
 
 
 def speed_line(found: Digest) -> str:
-    """Says how many samples were taken while the CPU ran at a lower speed; empty where none was, or times are as they were."""
-    share = slowed_share(found.record) if takes_least(found.record) else 0.0
+    """Says how many samples were taken at another speed of the CPU; empty where none was, or times are as they were."""
+    share = other_share(found.record) if takes_least(found.record) else 0.0
     if not share:
         return ""
-    return f"the CPU was slow at times: in {text.percent(share)} of the samples, of which the times are brought to its full speed"
+    return f"the CPU ran at another speed in {text.percent(share)} of the samples: their times are brought to the usual one"
 
 
 def freeing_line(found: Digest) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tare.measure.analysis.first_calls import expect_later_calls
 from tare.measure.analysis.letter_display import letters
-from tare.measure.analysis.pace import least_pace, samples_of
+from tare.measure.analysis.pace import pace_of
 from tare.measure.analysis.ranked_cases import SPAN, TOTAL, base_of, is_ranked, number, off_usual
 from tare.measure.analysis.series import series_of
 from tare.measure.analysis.statistics import (
@@ -196,7 +196,7 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
             labels = case["labels"]
             split[(case.get("stage", "weigh"), *(labels.get(name, "") for name in GROUP_LABELS))].append(case)
     one_process = takes_least(record)
-    pace_ns = least_pace(samples_of(record)) if one_process else None
+    pace_ns = pace_of(record) if one_process else None
     groups = [
         _group(list(cases), key, base, sampler, least=one_process, pace_ns=pace_ns)
         for key, cases in split.items()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tare.measure.analysis.pace import at_full_speed
+from tare.measure.analysis.pace import at_one_speed
 from tare.measure.analysis.ranked_cases import SPAN
 from tare.measure.analysis.statistics import median, sample_times
 
@@ -37,7 +37,7 @@ def series_of(
         bases: Cases of the base codec, the one that stands for it first.
         least: Whether the least of several calls of a round stands for it, and not their median: the first of them
             pays for memory that was given back to the system since the round before.
-        pace_ns: What the fixed work beside a sample takes at the machine's full speed, to which times are brought; None: as
+        pace_ns: What the fixed work beside a sample takes at the usual speed, to which times are brought; None: as
             they are.
     """
     starts = _starts(bases[0]) if bases else {}
@@ -65,7 +65,7 @@ def _one_series(
     joined = _joined([columns for _, columns in pieces])
     wall = op == SPAN or case["labels"].get("threads", "1") == "all"
     times = sample_times(joined, wall=wall, crowded=_is_crowded(case, joined))
-    times_ns = at_full_speed(times.time_ns.tolist(), joined, pace_ns)
+    times_ns = at_one_speed(times.time_ns.tolist(), joined, pace_ns)
     values: Values = defaultdict(dict)
     place = 0
     for unit, columns in pieces:
@@ -112,7 +112,7 @@ def _first_call(
     if not only or op not in (case.get("first_calls") or ()):
         return {}
     own = joined["user_ns"][0] / max(1.0, joined["batch"][0]) if "user_ns" in joined else 0.0
-    return {"cold": True, "own_ns": at_full_speed([float(own)], joined, pace_ns)[0] or None}
+    return {"cold": True, "own_ns": at_one_speed([float(own)], joined, pace_ns)[0] or None}
 
 
 def _joined(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

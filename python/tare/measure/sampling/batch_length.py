@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tare.measure.analysis.pace import at_full_speed
+from tare.measure.analysis.pace import at_one_speed
 
 __all__ = ["calls_ns", "first_call_ns", "long_enough", "wall_ns"]
 
@@ -64,7 +64,7 @@ def calls_ns(columns: dict[str, list[int]], pace_ns: float | None = None) -> lis
 
     Args:
         columns: The samples.
-        pace_ns: What the fixed work beside a sample takes at full speed, to which times are brought; None: as they are.
+        pace_ns: What the fixed work beside a sample takes at the usual speed, to which times are brought; None: as they are.
 
     >>> calls_ns({"wall_ns": [90, 20], "user_ns": [30, 10], "sys_ns": [0, 0], "nivcsw": [1, 0], "batch": [3, 1]})
     [10.0, 20.0]
@@ -76,4 +76,4 @@ def calls_ns(columns: dict[str, list[int]], pace_ns: float | None = None) -> lis
         preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
         cpu = sum(columns[name][index] for name in names)
         calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
-    return at_full_speed(calls, columns, pace_ns)
+    return at_one_speed(calls, columns, pace_ns)

@@ -530,7 +530,7 @@ class Seat:
             columns["batch"].append(batch)
             for name, value in zip(reply["cols"], row, strict=True):
                 columns.setdefault(name, []).append(value)
-        self.session.note_pace(columns)
+        self.session.note_pace(columns, len(reply["samples"]))
         expected = self.case.get("items")
         came = reply.get("items")
         if operation in ("decode", "read", "receive") and expected and came is not None and came != expected:
