@@ -406,7 +406,8 @@ def _whole(
     codec = usual_codec(job.codec, job.given, data.kind if counted is None else "document")
     left_out = False
     hint = objects.encoding_hint(losses, data.value)
-    if data.kind == "table" and data.format is not None and data.format.id in objects.FORMATS:
+    of_r = data.format is not None and data.format.id in objects.FORMATS
+    if data.kind == "table" and of_r:
         data = copy.copy(data)  # which may be the caller's
         data.value = objects.with_losses_told(data.value, codec, losses, strict=job.strict, name=data.name)
     line_of = source.line_of if source is not None and source.format == "ndjson" else None
@@ -424,7 +425,7 @@ def _whole(
             written = encode(data.value, data.kind, codec, job.given, later=later, base64=not hint)
             codec = written.codec
             written = written if counted is None else replace(written, counted=counted)
-            gone = objects.not_kept(losses, data.value, data.kind, codec)
+            gone = objects.not_kept(losses, data.value, data.kind, codec, written.counted if of_r else ())
             losses += gone
             settle(gone, [], strict=job.strict, what=printable(data.name))
     verify = verify and not left_out  # it differs, as was asked for

@@ -270,6 +270,18 @@ fn column(column: &RObject, name: String, losses: &mut Losses) -> Result<Column>
         .attribute_texts("tzone")
         .and_then(|zones| zones.into_iter().next());
     made.zone = zone.flatten().filter(|_| kind.has_zone());
+    if kind.has_zone() {
+        let zones = column.attribute_texts("tzone").unwrap_or_default();
+        let more: Vec<String> = zones.into_iter().skip(1).flatten().collect();
+        let count = u64::from(!more.is_empty());
+        losses.add_at(
+            "@tzone",
+            LossKind::AttributeDropped,
+            &more.join(", "),
+            "",
+            count,
+        )?;
+    }
     made.scale = scale(column, kind, losses)?;
     reported(column, kind, losses)?;
     Ok(made)

@@ -55,7 +55,8 @@ _ESTIMATED = 1.03
 def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
     """The comparison as lines of text."""
     head = f"A {clean(found['a']['created'])} {clean(found['a']['dataset'])}   B {clean(found['b']['created'])} {clean(found['b']['dataset'])}"
-    lines = [head, f"noise floor {100 * found['floor']:.1f} %; ratios are B / A"]
+    floor = f"noise floor {100 * found['floor']:.1f} %" if found["floor"] else "noise floor not measured"
+    lines = [head, f"{floor}; ratios are B / A"]
     if found["differences"]:
         lines.append(
             f"across: {clean('; '.join(found['differences']))}; ratios are of ratios to {clean(found['base'])}"

@@ -341,6 +341,7 @@ def advising(
         said = reason.rstrip(".")
         if kind == "document" and "document" not in codec.format.kinds and not is_rows(value):
             said = f"{codec.format_id} stores tables, and this document is not one: {said}"
+        hint = hint[:1].upper() + hint[1:]
         text = f"{printable(name)}: {said}{where}. Nothing was written. {hint}{_advice(value, kind, codec, part)}"
         raise type(error)(text, format=error.format, path=path) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +21,11 @@ __all__ = ["has_plain_fields", "plain_table", "table_of_avro"]
 
 _KINDS = ("boolean", "int", "long", "float", "double", "string", "bytes")
 _SHOWN = 3
+# What a schema says of values and their names: all else is about them, as `doc` and `aliases`.
+_OF_SCHEMAS = {
+    "type", "name", "namespace", "fields", "items", "values", "symbols", "size", "default", "order", "logicalType",
+    "precision", "scale",
+}  # fmt: skip
 _GROUP_BYTES = 1 << 20  # blocks have some 16 kB
 _DAY_S = 86_400
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
@@ -39,8 +45,13 @@ def table_of_avro(source: Source, data: bytes, decode: Callable[[bytes], Any]) -
         DecodeError: It is not what it should be.
         EncodeError: The rows are not a table.
     """
-    if names := _metadata_names(data):
-        source.notes.append(f"metadata of its header is not read: {_shown(names)}")
+    metadata, more, enums = _untold(data)
+    if metadata:
+        source.notes.append(f"metadata of its header is not read: {_shown(metadata)}")
+    if more:
+        source.notes.append(f"of its schema is not read: {_shown(more)}")
+    if enums:
+        source.notes.append(f"enums are read as text, without their symbols: {_shown(enums)}")
     table = plain_table(data)
     if table is not None:
         return table
@@ -56,14 +67,27 @@ def _shown(names: list[str]) -> str:
     return ", ".join([*(printable(name, 30) for name in names[:_SHOWN]), *["..."] * (len(names) > _SHOWN)])
 
 
-def _metadata_names(data: bytes) -> list[str]:
-    """Returns the keys of a file's header that are not Avro's own; none where the header cannot be read."""
+def _untold(data: bytes) -> tuple[list[str], list[str], list[str]]:
+    """Returns what a file has beside its values: keys of its header and of its schema that are not Avro's own, and names of enums."""
     import fastavro
 
     try:
-        return [key for key in fastavro.block_reader(BytesIO(data)).metadata if not key.startswith("avro.")]
+        metadata = fastavro.block_reader(BytesIO(data)).metadata
+        schema = json.loads(metadata["avro.schema"])
     except Exception:  # fastavro has many; who reads the records says what is wrong
-        return []
+        return [], [], []
+    more: dict[str, None] = {}
+    enums: dict[str, None] = {}
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            more |= dict.fromkeys(part.keys() - _OF_SCHEMAS)
+            enums |= dict.fromkeys([str(part.get("name"))] if part.get("type") == "enum" else [])
+            parts += [part.get(name) for name in ("fields", "items", "values", "type")]
+        elif isinstance(part, list):
+            parts += part
+    return [key for key in metadata if not key.startswith("avro.")], sorted(more), sorted(enums)
 
 
 def _widened(data: bytes, table: pa.Table) -> list[str]:

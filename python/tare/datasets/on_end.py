@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import re
 import secrets
 from collections.abc import Callable
@@ -17,6 +18,11 @@ __all__ = ["cbor", "msgpack", "msgpack_values"]
 
 _SELF_DESCRIBED = re.compile(rb"(?:\xd9\xd9\xf7)*")  # RFC 8949, section 3.4.6: it stands for what follows
 _MARK_BYTES = 16
+_DIGITS = 2_000
+# A date as text, RFC 8949, 3.4.1, with more than six digits behind the seconds.
+_NANOSECONDS = re.compile(
+    rb"\xc0(?:[\x60-\x77]|\x78.)\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d\.\d{6}\d*[1-9]", re.DOTALL
+)
 
 
 def msgpack_values(source: Source, data: bytes) -> list[Any] | None:
@@ -91,12 +97,19 @@ def cbor(source: Source, data: bytes, decode: Callable[[bytes], Any]) -> Any:
     plain, mark = data[found.end() :], secrets.token_bytes(_MARK_BYTES)
     decoder = cbor2.CBORDecoder(BytesIO(plain + cbor2.dumps(mark)))
     values: list[Any] = []
-    try:
-        while (value := decoder.decode()) != mark:
-            values.append(value)
-    except Exception:  # of the reader, which has several
-        decode(plain)  # names what is wrong with the first value
-        raise Malformed("behind its first value stand bytes that are no CBOR", format="cbor") from None
+    with decimal.localcontext() as numbers:
+        numbers.prec = _DIGITS  # of bigfloats the reader multiplies decimals, and rounds to 28 digits
+        numbers.clear_flags()
+        try:
+            while (value := decoder.decode()) != mark:
+                values.append(value)
+        except Exception:  # of the reader, which has several
+            decode(plain)  # names what is wrong with the first value
+            raise Malformed("behind its first value stand bytes that are no CBOR", format="cbor") from None
+        if numbers.flags[decimal.Inexact]:
+            source.notes.append(f"bigfloats (tag 5) of more than {_DIGITS:,} digits are rounded to as many")
+    if _NANOSECONDS.search(plain):
+        source.notes.append("dates with nanoseconds (tag 0) are cut to microseconds")
     if not values:
         return decode(plain)
     if len(values) == 1:

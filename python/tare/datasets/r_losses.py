@@ -48,12 +48,23 @@ def keeps_schema(table: Any, codec: Codec) -> bool:
     return b"r" in metadata
 
 
-def not_kept(losses: Losses, value: Any, kind: str, codec: Codec) -> list[Loss]:
-    """What the schema of a table, or the zones of a document, say of R and a file of the codec has no place for."""
+def not_kept(
+    losses: Losses, value: Any, kind: str, codec: Codec, counted: Sequence[tuple[str, str, str, int]] = ()
+) -> list[Loss]:
+    """What the schema of a table, or the zones of a document, say of R and a file of the codec has no place for.
+
+    Args:
+        losses: What was lost on the way to the value.
+        value: The table or document.
+        kind: ``table`` or ``document``.
+        codec: What it becomes.
+        counted: What the columns of a table made of a document's objects: column, path, ``whole`` where integers became doubles, how often.
+    """
     found = losses.of_schema if losses.of_schema and not keeps_schema(value, codec) else []
     if losses.of_zones and kind == "document" and not keeps_zones(codec):
         found = [*found, *losses.of_zones]
-    return found
+    merged = [(path, count) for _, path, what, count in counted if what == "whole"]
+    return [*found, *(Loss(f"$[[]]${path}", "identity_lost", "integer", "double", n) for path, n in merged)]
 
 
 def paths_lost(beside: Sequence[str], value: Any, kind: str, codec: Codec) -> list[str]:

@@ -93,7 +93,7 @@ def note(names: list[Any]) -> str:
 def told_of(format: str, data: bytes) -> str:
     """As `told`, of a binary format, one of `BINARY`.
 
-    Names are the same if Python's dicts take them for one, as they do ``1`` and ``true``; in CBOR, if their bytes are the same.
+    Names are the same if Python's dicts take them for one, as they do ``1`` and ``true``.
 
     Args:
         format: Its identifier.
@@ -177,6 +177,10 @@ def _of_cbor(data: bytes, found: list[Any]) -> None:
     _Cbor(data, found).skip(0)
 
 
+# Major types of CBOR whose values Python may hold equal: integers, tags such as that of large ones, and simple values.
+_NUMBERS = (0, 1, 6, 7)
+
+
 class _Cbor:
     """Walks over the bytes of CBOR: its reader has no way to see the names of one object twice."""
 
@@ -217,13 +221,15 @@ class _Cbor:
         return at + endless
 
     def _pairs(self, at: int, left: int | None) -> int:
-        endless, names, noted = left is None, set[bytes](), False
+        endless, names, noted = left is None, set[Any](), False
         while self._more(at, left):
             end = self.skip(at)
-            name = self.data[at:end]
+            name: Any = self.data[at:end]
+            if self.data[at] >> 5 in _NUMBERS:  # which may be equal in other bytes; text and bytes are not
+                name = _of_bytes(name)
             if name in names and not noted:
                 noted = True
-                self.found.append(_of_bytes(name))
+                self.found.append(_of_bytes(self.data[at:end]))
             names.add(name)
             at = self.skip(end)
             left = None if left is None else left - 1

@@ -45,7 +45,7 @@ _PLAUSIBLE: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((pa.types.is_boolean,), r"^(?i:true|false|0|1)$"),
 )
 _SECONDS_AWAY = r"(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d):(?P<seconds>\d\d)$"
-_FINE = r"\.[0-9]{4,6}([+-][0-9:]+|Z)?$"
+_FINE = {"s": r"\.[0-9]{1,6}([+-][0-9:]+|Z)?$", "ms": r"\.[0-9]{4,6}([+-][0-9:]+|Z)?$"}
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _UUID = "extension<arrow.uuid>"
 _TEXT_FORMS = (*_BYTES, pa.types.is_time, pa.types.is_duration, pa.types.is_boolean)
@@ -166,9 +166,9 @@ def _in_utc(kind: Any, texts: Any) -> Any:
 def _as_fine(moments: Any, texts: Any) -> Any:
     """Moments in microseconds, if texts have digits of these: Arrow reads no more of them than a unit has."""
     kind = moments.type
-    if not pa.types.is_timestamp(kind) or kind.unit not in ("s", "ms") or not _is_text(texts.type):
+    if not pa.types.is_timestamp(kind) or kind.unit not in _FINE or not _is_text(texts.type):
         return moments
-    if not pc.any(pc.match_substring_regex(texts, _FINE)).as_py():
+    if not pc.any(pc.match_substring_regex(texts, _FINE[kind.unit])).as_py():
         return moments
     try:
         return moments.cast(pa.timestamp("us", kind.tz))

@@ -118,6 +118,21 @@ def test_numbers_that_no_one_type_holds_are_read_as_objects(tmp_path):
     assert any("a union of several types" in note for note in done.notes)
 
 
+def test_what_its_schema_says_beside_values_is_told(tmp_path: Path) -> None:
+    """Documentation, aliases and own properties; and symbols of enums, of which some stand in no row."""
+    fastavro = need_module("fastavro")
+    kind = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+    schema = {
+        "type": "record", "name": "row", "doc": "d", "x-own": 1,
+        "fields": [{"name": "a", "type": ["null", kind], "aliases": ["b"], "default": None}],
+    }  # fmt: skip
+    with open(tmp_path / "x.avro", "wb") as file:
+        fastavro.writer(file, schema, [{"a": "A"}])
+    notes = tare.convert(tmp_path / "x.avro", tmp_path / "x.parquet").notes
+    assert "of its schema is not read: aliases, doc, x-own" in notes
+    assert "enums are read as text, without their symbols: E" in notes
+
+
 def test_metadata_of_its_header_is_told(tmp_path: Path) -> None:
     """It was dropped without a word."""
     fastavro = need_module("fastavro")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import subprocess
 
 import pyarrow as pa
 import pytest
@@ -211,3 +212,33 @@ def test_times_in_a_list_are_what_document_formats_hold(tmp_path):
     path.write_text(f"list({time.format('1357034400.1234567')})")
     (note,) = tare.open_dataset(path, format="dput").notes
     assert "precision: fractions of a microsecond" in note
+
+
+@pytest.mark.parametrize("value", [-4294965342, 9221120237041092514, -(2**51)], ids=str)
+def test_integers_whose_bits_are_a_nan_are_told_in_code(value, tmp_path):
+    """R's code for the double in whose bits they lie has two NaN: NA_real_ and NaN."""
+    table = pa.table({"x": pa.array([value, 1], pa.int64())})
+    tare.convert(table, tmp_path / "x.rds")
+    with pytest.raises(LossError, match="nan_payload"):
+        tare.convert(tmp_path / "x.rds", tmp_path / "x.dput", strict=True)
+
+
+def test_pointers_of_a_process_are_no_part_of_code(tmp_path):
+    """Every data.table has one, and was refused for it."""
+    program, path = need_r("data.table"), tmp_path / "x.rds"
+    code = "saveRDS(data.table::data.table(a = 1:2), commandArgs(TRUE)[1])"
+    subprocess.run([program, "-e", code, str(path)], check=True, capture_output=True)
+    done = tare.convert(path, tmp_path / "x.dput", strict=True)
+    assert ["@.internal.selfref"] == [loss["path"] for loss in done.losses]
+    assert "pointer" not in (tmp_path / "x.dput").read_text()
+
+
+def test_zones_behind_the_first_are_told(tmp_path):
+    """Of which fst has no place: the zone itself is kept."""
+    zones = 'structure(0, class = c("POSIXct", "POSIXt"), tzone = c("America/New_York", "EST", "EDT"))'
+    text = f'structure(list(t = {zones}), class = "data.frame", row.names = c(NA, -1L))'
+    (tmp_path / "x.dput").write_text(text)
+    done = tare.convert(tmp_path / "x.dput", tmp_path / "x.fst")
+    assert [("$t@tzone", "EST, EDT")] == [(loss["path"], loss["r"]) for loss in done.losses]
+    with pytest.raises(LossError):
+        tare.convert(tmp_path / "x.dput", tmp_path / "y.fst", strict=True)

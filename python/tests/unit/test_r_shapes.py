@@ -331,6 +331,19 @@ def test_complex_numbers_keep_each_part(tmp_path, ending):
     assert r.read(tmp_path / "x.rds", as_="robject") == back
 
 
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "avro"])
+def test_strict_refuses_integers_that_become_doubles(tmp_path, ending):
+    """In a list of lists, of which a column is made: R tells 1L from 1."""
+    source = rds(tmp_path / "x.rds", "list(list(a = 1L), list(a = 2.5))")
+    done = tare.convert(source, tmp_path / f"x.{ending}")
+    assert ("$[[]]$a", "identity_lost") in [(loss["path"], loss["kind"]) for loss in done.losses]
+    with pytest.raises(LossError, match=r"\$\[\[\]\]\$a: identity_lost: integer, kept double"):
+        tare.convert(source, tmp_path / f"y.{ending}", strict=True)
+    same = rds(tmp_path / "same.rds", "list(list(a = 1L), list(a = 2L))")
+    found = tare.convert(same, tmp_path / f"same.{ending}", strict=True)
+    assert "identity_lost" not in {loss["kind"] for loss in found.losses}
+
+
 def test_data_frames_of_re_and_im_stay_data_frames(tmp_path):
     """The key `r` tells which structs are complex numbers."""
     frame = """structure(list(q = 1:2, b = structure(list(re = c(1, 2), im = c(3, 4)), class = "data.frame",

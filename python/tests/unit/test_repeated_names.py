@@ -28,6 +28,8 @@ TWICE: dict[str, tuple[str, bytes, str]] = {
     "msgpack": ("msgpack", bytes.fromhex("82a16101a16102"), f"the name 'a' {ONE}"),
     "msgpack of numbers": ("msgpack", bytes.fromhex("9182 01 01 c3 02"), f"the name True {ONE}"),
     "cbor": ("cbor", bytes.fromhex("a2 6161 01 6161 02"), f"the name 'a' {ONE}"),
+    "cbor of truths": ("cbor", bytes.fromhex("a2 01 6161 f5 6162"), f"the name True {ONE}"),
+    "cbor of numbers": ("cbor", bytes.fromhex("81 a2 01 6161 f9 3c00 6162"), f"the name 1.0 {ONE}"),
     "cbor without lengths": ("cbor", bytes.fromhex("9f bf 6161 c1 19 0101 7f 6162 ff 81 02 6161 f5 ff ff"), f"the name 'a' {ONE}"),
     "bson": ("bson", bson(("a", 1), ("a", 2)), f"the name 'a' {ONE}"),
     "bson, two": (

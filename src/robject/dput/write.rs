@@ -108,7 +108,10 @@ impl Writer<'_> {
             return Ok(());
         }
         if !list && !vector {
-            let text = format!("no code makes a value of type {}", kind.name());
+            let text = format!(
+                "no code makes a value of type {}: as data alone (--data-only) it is left out",
+                kind.name()
+            );
             return Err(unsupported(text));
         }
         let names = self.nice_names(id, kind);
@@ -120,6 +123,17 @@ impl Writer<'_> {
                 let place = format!("@{}", super::super::text::escaped(name));
                 let kind = LossKind::AttributeDropped;
                 self.losses.add_at(&place, kind, "NULL", "", 1)?;
+                continue;
+            }
+            if self.arena.kind(value) == Kind::ExternalPtr && !self.data_only {
+                // A pointer of the process that wrote the file, as of every data.table.
+                if name == b".internal.selfref" {
+                    self.losses.add_selfref()?;
+                } else {
+                    let place = format!("@{}", super::super::text::escaped(name));
+                    let kind = LossKind::AttributeDropped;
+                    self.losses.add_at(&place, kind, "externalptr", "", 1)?;
+                }
                 continue;
             }
             if name == b"dim" && !self.is_whole(value)? {
@@ -234,7 +248,10 @@ impl Writer<'_> {
                 self.elements(values, names, "logical(0)", text);
             }
             Body::Integer(values) => self.integers(values, names),
-            Body::Double(values) => self.doubles(values, names)?,
+            Body::Double(values) => {
+                let whole = self.arena.inherits(id, "integer64");
+                self.doubles(values, names, whole)?;
+            }
             Body::Complex(values) => {
                 let (re, im): (Vec<f64>, Vec<f64>) =
                     values.iter().map(|[re, im]| (*re, *im)).unzip();
@@ -243,9 +260,9 @@ impl Writer<'_> {
                     return Ok(());
                 }
                 self.out.push_str("complex(real = ");
-                self.doubles(&re, None)?;
+                self.doubles(&re, None, false)?;
                 self.out.push_str(", imaginary = ");
-                self.doubles(&im, None)?;
+                self.doubles(&im, None, false)?;
                 self.out.push(')');
             }
             Body::Raw(values) => {
@@ -327,10 +344,16 @@ impl Writer<'_> {
         });
     }
 
-    fn doubles(&mut self, values: &[f64], names: Option<&[String]>) -> Result<()> {
+    /// Doubles; of `integer64` every bit of them counts, of which `NaN` and `NA_real_` have one pattern each.
+    fn doubles(&mut self, values: &[f64], names: Option<&[String]>, integers: bool) -> Result<()> {
         let payload = |value: &&f64| {
-            let plain = [0x7FF8_0000_0000_0000, 0xFFF8_0000_0000_0000];
-            value.is_nan() && !is_na(**value) && !plain.contains(&value.to_bits())
+            let bits = value.to_bits();
+            let plain = if integers {
+                [0x7FF8_0000_0000_0000, 0x7FF0_0000_0000_07A2]
+            } else {
+                [0x7FF8_0000_0000_0000, 0xFFF8_0000_0000_0000]
+            };
+            value.is_nan() && (integers || !is_na(**value)) && !plain.contains(&bits)
         };
         let odd = values.iter().filter(payload).count() as u64;
         let kind = LossKind::NanPayload;

@@ -16,7 +16,7 @@ import numpy as np
 
 from tare.measure.analysis.first_calls import expect_later_calls
 from tare.measure.analysis.letter_display import letters
-from tare.measure.analysis.pace import pace_of
+from tare.measure.analysis.pace import Paces, paces_of
 from tare.measure.analysis.ranked_cases import SPAN, TOTAL, base_of, is_ranked, number, off_usual
 from tare.measure.analysis.series import series_of
 from tare.measure.analysis.statistics import (
@@ -196,9 +196,9 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
             labels = case["labels"]
             split[(case.get("stage", "weigh"), *(labels.get(name, "") for name in GROUP_LABELS))].append(case)
     one_process = takes_least(record)
-    pace_ns = pace_of(record) if one_process else None
+    paces = paces_of(record) if one_process else None
     groups = [
-        _group(list(cases), key, base, sampler, least=one_process, pace_ns=pace_ns)
+        _group(list(cases), key, base, sampler, least=one_process, paces=paces)
         for key, cases in split.items()
     ]
     groups.sort(key=lambda g: (STAGES.get(g.stage, len(STAGES)), -number(g.labels.get("size", "1"))))
@@ -227,7 +227,7 @@ def _group(
     sampler: Resampler,
     *,
     least: bool = False,
-    pace_ns: float | None = None,
+    paces: Paces | None = None,
 ) -> Group:
     group = Group(dict(zip(GROUP_LABELS, key[1:], strict=True)), key[0], cases)
     bases = [case for case in cases if case["labels"]["codec"] == base and "twin" not in case["labels"]]
@@ -239,7 +239,7 @@ def _group(
     least = least and not any(
         op == SPAN for case in cases for launch in case["launches"] for op in launch["samples"]
     )
-    _place(group, series_of(cases, bases, least=least, pace_ns=pace_ns if least else None), least=least)
+    _place(group, series_of(cases, bases, least=least, paces=paces if least else None), least=least)
     everything = list(group.figures.values())
     if not everything:
         return group

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tare.measure.analysis.pace import at_one_speed
+from tare.measure.analysis.pace import Paces, at_one_speed
 from tare.measure.analysis.ranked_cases import SPAN
 from tare.measure.analysis.statistics import median, sample_times
 
@@ -28,7 +28,7 @@ def series_of(
     bases: Sequence[dict[str, Any]],
     *,
     least: bool = False,
-    pace_ns: float | None = None,
+    paces: Paces | None = None,
 ) -> dict[tuple[str, str], tuple[Values, dict[str, Any]]]:
     """The series of some cases: (key, operation) -> (launch -> round -> nanoseconds, what else is known).
 
@@ -37,8 +37,7 @@ def series_of(
         bases: Cases of the base codec, the one that stands for it first.
         least: Whether the least of several calls of a round stands for it, and not their median: the first of them
             pays for memory that was given back to the system since the round before.
-        pace_ns: What the fixed work beside a sample takes at the usual speed, to which times are brought; None: as
-            they are.
+        paces: The speeds of the record, of which times are brought to the usual one; None: as they are.
     """
     starts = _starts(bases[0]) if bases else {}
     found: dict[tuple[str, str], tuple[Values, dict[str, Any]]] = {}
@@ -48,9 +47,14 @@ def series_of(
             unit = _unit(launch, starts)
             for op, columns in launch["samples"].items():
                 if op != "null" and columns.get("batch"):
-                    parts[op].append((unit, columns))
+                    told = (
+                        columns if paces is None else paces.columns_of(int(launch.get("pid") or 0), columns)
+                    )
+                    parts[op].append((unit, told))
         for op, pieces in parts.items():
-            found[case["key"], op] = _one_series(case, op, pieces, least=least, pace_ns=pace_ns)
+            found[case["key"], op] = _one_series(
+                case, op, pieces, least=least, pace_ns=None if paces is None else paces.usual_ns
+            )
     return found
 
 

@@ -53,7 +53,7 @@ def fastest(choice: Choice) -> Costed:
     both, parts = choice.profile.name == "message", choice.profile.subset_reads
 
     def order(one: Costed) -> tuple[float, float, str]:
-        read_s = one.subset_s if parts and one.subset_s is not None else one.read_s
+        read_s = one.subset_s if parts and one.subset_s is not None else figures_of(one, choice)["read_s"]
         return read_s + (one.write_s if both else 0.0), one.bytes, one.codec
 
     return min(choice.several, key=order)
@@ -97,10 +97,10 @@ def source(record: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
         alike = [one for one in alike if off.get(one.codec, math.inf) <= NEAR]
     if not alike:
         return found
-    if size and not inner:
-        # A format may compress by itself, or not: what is nearest in size is what the user has.
+    if size:
+        # A format may compress by itself, or not, and libraries differ: what is nearest in size is what the user has.
         least = min((off[one.codec] for one in alike if one.codec in off), default=0.0)
-        near = SAME if format in PRESSED else ALIKE
+        near = SAME if format in PRESSED and not inner else ALIKE
         alike = [one for one in alike if off.get(one.codec, math.inf) <= least + near] or alike
     # Of the libraries for documents the one that everybody has stands for the file, whichever was quicker today.
     best = min(alike, key=lambda one: (_place(one.codec), one.read_s, one.codec))

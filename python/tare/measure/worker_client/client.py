@@ -218,7 +218,7 @@ class Worker:
                 raise UsageError(f"no request has the id {number}, or its reply was taken already")
             left_s = _SLICE_S if until is None else min(_SLICE_S, until - time.monotonic())
             if left_s <= 0:
-                raise self._lose("timeout", f"no answer within {deadline_s:g} s")
+                raise self._lose("timeout", f"no answer within {float(f'{deadline_s:.2g}'):g} s")
             self._pump(left_s)
         request, reply = self._replies.pop(number)
         error = reply.get("error")

@@ -13,6 +13,7 @@ from tare.report import answer, text, words
 from tare.report.charts import verdict_of
 from tare.report.commands import (
     added_time,
+    as_table,
     encoding_of,
     for_others,
     other_kind,
@@ -285,6 +286,8 @@ def _run(found: Digest, said: dict[str, Any], path: str) -> str:
         out += f"<p>In R:</p>{_code(in_r, 'R code that reads it')}"
     if whole := whole_file(found, path):
         out += f"<p>As a file:</p>{_code(whole, 'Command that measures the file as a whole')}"
+    if table := as_table(found, path):
+        out += f"<p>As a table:</p>{_code(table, 'Command that makes a table of it')}"
     other, why = for_others(found, path)
     if other:
         out += f"<p>{esc(_plain(answer.signed(why)), 300)}:</p>{_code(other, 'What other tools read')}"
