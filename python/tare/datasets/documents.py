@@ -478,7 +478,7 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool, encoding: 
         data = encodings.to_utf8(source, data, encoding)
     try:
         with collector.paused():
-            read = {"avro": table_of_avro, "cbor": on_end.cbor, "msgpack": on_end.msgpack}.get(own)
+            read = table_of_avro if own == "avro" else on_end.READERS.get(own)
             if read is not None:
                 value = read(source, data, functools.partial(decode_exactly, codec))
             else:

@@ -6,6 +6,7 @@ import decimal
 import re
 import secrets
 from collections.abc import Callable
+from datetime import datetime
 from io import BytesIO
 from typing import Any
 
@@ -14,10 +15,11 @@ from tare.errors import Malformed
 from tare.formats import msgpack_times
 from tare.formats.cbor_keys import refuse_endless_keys
 
-__all__ = ["cbor", "msgpack", "msgpack_values"]
+__all__ = ["READERS", "msgpack_values"]
 
 _SELF_DESCRIBED = re.compile(rb"(?:\xd9\xd9\xf7)*")  # RFC 8949, section 3.4.6: it stands for what follows
 _MARK_BYTES = 16
+_DATE_OF_BSON = b"\x09"  # what begins an element that is a date
 _DIGITS = 2_000
 # A date as text, RFC 8949, 3.4.1, with more than six digits behind the seconds.
 _NANOSECONDS = re.compile(
@@ -123,5 +125,43 @@ def cbor(source: Source, data: bytes, decode: Callable[[bytes], Any]) -> Any:
     return values
 
 
+def bson(source: Source, data: bytes, decode: Callable[[bytes], Any]) -> Any:
+    """Returns the value of a BSON file; a note tells of its dates, which have no zone in Python and are in UTC.
+
+    Args:
+        source: The file; it gets the note.
+        data: Its bytes.
+        decode: Reads it, with errors of Tare.
+
+    Raises:
+        TareError: As `decode`.
+    """
+    value = decode(data)
+    if _DATE_OF_BSON in data and _has_date(value):
+        source.notes.append("dates of BSON are in UTC, and are read without a zone")
+    return value
+
+
+def _has_date(value: Any) -> bool:
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, datetime):
+            return True
+    return False
+
+
 def _are_containers(values: list[Any]) -> bool:
     return all(isinstance(value, dict | list) for value in values)
+
+
+READERS: dict[str, Callable[[Source, bytes, Callable[[bytes], Any]], Any]] = {
+    "bson": bson,
+    "cbor": cbor,
+    "msgpack": msgpack,
+}
+"""What reads a file of a format, by its id: the source, its bytes and its reader are given."""
