@@ -15,7 +15,7 @@ from tare.codec import Codec, codec_part, packed, text_parts, write_parts
 from tare.converting import refused
 from tare.converting.counting import Counted, counted_in
 from tare.converting.orc_types import with_types_of_orc
-from tare.converting.plain_types import with_base64, with_plain_types
+from tare.converting.plain_types import first_of_r, with_base64, with_plain_types
 from tare.converting.rows import is_rows
 from tare.datasets.source import printable
 from tare.errors import EncodeError, Limit, TareError, Unsupported
@@ -168,6 +168,11 @@ def refuse_first(schema: Any, batch: Any, codec: Codec, given: str | None, name:
 
 
 def _table(table: Any, codec: Codec, *, later: bool, base64: bool = True) -> Encoded:
+    if codec.format_id == "csv" and (name := first_of_r(table)) is not None:
+        said = (
+            f"csv: column {printable(name)!r} holds values of R, each as R's serialization, which is no text"
+        )
+        raise EncodeError(said, format="csv", path=name)
     if base64 and codec.format_id == "csv" and (texts := with_base64(table)) is not table:
         written = _encoded(texts, codec, later=later)
         written = replace(written, notes=(*written.notes, *_of_types(table, texts, " (base64)")))

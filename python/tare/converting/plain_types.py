@@ -90,6 +90,12 @@ def with_base64(table: pa.Table) -> pa.Table:
     return with_columns(table, changed)
 
 
+def first_of_r(table: pa.Table) -> str | None:
+    """Returns the first column whose values are R's serialization, each on its own; None if there is none."""
+    columns = zip(table.column_names, table.columns, strict=True)
+    return next((name for name, column in columns if _is_bytes(column.type) and _is_of_r(column)), None)
+
+
 def first_without_text(table: pa.Table) -> tuple[str, int] | None:
     r"""Returns the first column of bytes that are not all UTF-8, and its first row of others; None if there is none.
 

@@ -63,6 +63,8 @@ def not_kept(
     found = losses.of_schema if losses.of_schema and not keeps_schema(value, codec) else []
     if losses.of_zones and kind == "document" and not keeps_zones(codec):
         found = [*found, *losses.of_zones]
+    if kind == "table" and value.num_columns and not value.num_rows and codec.native("table") == "records":
+        found = [*found, Loss("@names", "attribute_dropped", "names of columns without rows")]
     merged = [(path, count) for _, path, what, count in counted if what == "whole"]
     return [*found, *(Loss(f"$[[]]${path}", "identity_lost", "integer", "double", n) for path, n in merged)]
 

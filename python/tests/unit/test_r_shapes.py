@@ -344,6 +344,29 @@ def test_strict_refuses_integers_that_become_doubles(tmp_path, ending):
     assert "identity_lost" not in {loss["kind"] for loss in found.losses}
 
 
+@pytest.mark.parametrize("values", ['1L, "a"', "data.frame, 1"], ids=["text", "bytes"])
+def test_values_of_r_in_a_column_are_no_text(tmp_path, values):
+    """Their serialization has NUL, or bytes that are no UTF-8: the first was written, and refused when it was read."""
+    inner = values.replace(
+        "data.frame", 'structure(list(p = 1), class = "data.frame", row.names = c(NA, -1L))'
+    )
+    text = f'structure(list(a = 1:2, l = list({inner})), class = "data.frame", row.names = c(NA, -2L))'
+    with pytest.raises(
+        EncodeError, match="column 'l' holds values of R, each as R's serialization, which is no text"
+    ):
+        tare.convert(rds(tmp_path / "x.rds", text), tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("ending", "told"), [("json", True), ("yaml", True), ("csv", False), ("parquet", False)]
+)
+def test_names_of_columns_without_rows_are_told(tmp_path, ending, told):
+    """Where a table is its rows alone."""
+    text = 'structure(list(a = integer(0)), class = "data.frame", row.names = integer(0))'
+    done = tare.convert(rds(tmp_path / "x.rds", text), tmp_path / f"x.{ending}")
+    assert told == ("@names" in [loss["path"] for loss in done.losses])
+
+
 def test_data_frames_of_re_and_im_stay_data_frames(tmp_path):
     """The key `r` tells which structs are complex numbers."""
     frame = """structure(list(q = 1:2, b = structure(list(re = c(1, 2), im = c(3, 4)), class = "data.frame",
