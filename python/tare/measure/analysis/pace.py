@@ -64,7 +64,7 @@ def paces_of(record: Mapping[str, Any]) -> Paces:
 
     >>> launch = {"pid": 7, "samples": {"encode": {"pace_ns": [9, 4], "round": [0, 1]}}}
     >>> paces_of({"cases": [{"launches": [launch]}]}).usual_ns
-    4
+    4.0
     """
     told: dict[int, list[float]] = defaultdict(list)
     rounds: dict[int, set[int]] = defaultdict(set)

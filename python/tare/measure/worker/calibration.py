@@ -90,7 +90,7 @@ def take(
 
     >>> rows = take(lambda _: None, None, 10, samples=2, collect=False, budget_ns=None, around=Around())
     >>> len(rows), len(rows[0])
-    (2, 10)
+    (2, 11)
     """
     rows: list[list[int]] = []
     began = time.perf_counter_ns()
