@@ -129,7 +129,7 @@ def _changed(case: dict[str, Any]) -> bool:
 
 
 def _same_size(case: dict[str, Any]) -> bool:
-    """Whether two sizes are the same, or no further apart than what is estimated from blocks of the data."""
+    """Returns whether two sizes are the same; estimates from blocks of the data may differ a little."""
     estimated = case["size"] != case["size_b"]
     return bool(1 / _ESTIMATED <= case["size_ratio"] <= _ESTIMATED if estimated else case["size_ratio"] == 1)
 

@@ -74,7 +74,7 @@ def decode_columns(codec: Codec, file: BinaryIO, path: str | None, columns: list
         trust: As of `Codec.decode`.
 
     Raises:
-        DecodeError: The bytes are not what they should be, or there is no such column.
+        DecodeError: The bytes are invalid, or lack a column.
         Unsupported: The library has no means, or must not read what is not trusted in this process.
         MissingLibrary: The library is not installed.
 

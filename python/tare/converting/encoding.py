@@ -170,7 +170,7 @@ def refuse_first(schema: Any, batch: Any, codec: Codec, given: str | None, name:
 def _table(table: Any, codec: Codec, *, later: bool, base64: bool = True) -> Encoded:
     if codec.format_id == "csv" and (name := first_of_r(table)) is not None:
         said = (
-            f"csv: column {printable(name)!r} holds values of R, each as R's serialization, which is no text"
+            f"csv: cannot write column {printable(name)!r}: its values are R's serialization, which is binary"
         )
         raise EncodeError(said, format="csv", path=name)
     if base64 and codec.format_id == "csv" and (texts := with_base64(table)) is not table:

@@ -164,4 +164,4 @@ READERS: dict[str, Callable[[Source, bytes, Callable[[bytes], Any]], Any]] = {
     "cbor": cbor,
     "msgpack": msgpack,
 }
-"""What reads a file of a format, by its id: the source, its bytes and its reader are given."""
+"""Format id -> function that reads a file of it, given the source, its bytes and their reader."""

@@ -1,4 +1,4 @@
-"""What files of a codec keep of R's objects beside their values, and what is lost in them."""
+"""Tells what files of a codec keep of R's objects beside their values, and what they lose."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def writes(codec: Codec) -> bool:
-    """Whether it is a codec of R's objects, whose compressor R knows."""
+    """Returns whether a codec writes R's objects with a compressor that R knows."""
     known = codec.compressor in (None, "gzip", "bz2", "xz", "zstd") and codec.peer is None
     own = codec.format_id in ("rds", "rdata") or codec.compressor is None
     return (
@@ -39,7 +39,7 @@ def writes(codec: Codec) -> bool:
 
 
 def keeps_schema(table: Any, codec: Codec) -> bool:
-    """Whether a file of the codec has what R says of a table in the key ``r`` of its schema."""
+    """Returns whether a file of the codec keeps the key ``r`` of a schema, which holds what R says of a table."""
     try:
         back = codec.decode(codec.encode(table.slice(0, 0)))
     except TareError:
@@ -51,7 +51,7 @@ def keeps_schema(table: Any, codec: Codec) -> bool:
 def not_kept(
     losses: Losses, value: Any, kind: str, codec: Codec, counted: Sequence[tuple[str, str, str, int]] = ()
 ) -> list[Loss]:
-    """What the schema of a table, or the zones of a document, say of R and a file of the codec has no place for.
+    """Returns what a file of the codec does not keep of the schema of a table of R, or of the zones of a document.
 
     Args:
         losses: What was lost on the way to the value.
@@ -89,7 +89,7 @@ def paths_lost(beside: Sequence[str], value: Any, kind: str, codec: Codec) -> li
 
 
 def keeps_keys(codec: Codec) -> bool:
-    """Whether a file of the codec has what the schema of a table of R says beside its values, or is one of R's own."""
+    """Returns whether a file of the codec keeps what the schema of a table of R says, as R's own files do."""
     if writes(codec):
         return True
     import pyarrow as pa
@@ -100,7 +100,7 @@ def keeps_keys(codec: Codec) -> bool:
 
 
 def keeps_zones(codec: Codec) -> bool:
-    """Whether a time in a document that the codec wrote comes back with the name of its zone."""
+    """Returns whether the codec keeps the name of a time zone in a document."""
     if "document" not in codec.format.kinds or writes(codec):
         return True
     moment = dt.datetime(2024, 1, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Paris"))
@@ -122,7 +122,7 @@ def losses_of_columns(table: Any, codec: Codec) -> list[Loss]:
 
 
 def _as_rows(codec: Codec) -> list[Loss]:
-    """What is told of a data frame where it becomes a document: it comes back as a list of its rows, or of its columns."""
+    """Returns the loss of a data frame that becomes a document: it is read as a list of rows, or of columns."""
     shape = codec.library.native.get("table")
     if writes(codec) or "document" not in codec.format.kinds or shape not in ("records", "columns"):
         return []

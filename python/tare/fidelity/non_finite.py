@@ -9,15 +9,12 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tare.fidelity.comparison import RANK, Change, Comparison, worst
 from tare.fidelity.values import compare_values
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["JSON_FORMATS", "NOT_JSON", "WORDS", "add_non_finite", "has_finite_columns", "non_finite_changes"]
+__all__ = ["JSON_FORMATS", "NOT_JSON", "WORDS", "add_non_finite", "non_finite_changes"]
 
 NOT_JSON = "text that is not JSON"
 """Such a number after it was written, in the words of a change."""
@@ -86,23 +83,6 @@ def add_non_finite(found: Comparison, format_id: str, back: Any, *, kind: str, l
         changes=tuple(changes[:limit]),
         more=found.more + max(0, len(changes) - limit),
     )
-
-
-def has_finite_columns(table: pa.Table) -> bool:
-    """Returns whether no column has NaN or infinities; false where a column of lists or structs may have some.
-
-    >>> import pyarrow as pa
-    >>> [has_finite_columns(pa.table({"x": [1.5, one]})) for one in (2.5, None, float("nan"))]
-    [True, True, False]
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if any(pa.types.is_nested(one.type) or pa.types.is_dictionary(one.type) for one in table.schema):
-        return False
-    compute: Any = pc
-    floats = (column.cast(pa.float64()) for column in table.columns if pa.types.is_floating(column.type))
-    return all(compute.all(compute.is_finite(column), min_count=0).as_py() for column in floats)
 
 
 def _is_finite(value: Any) -> bool:

@@ -180,7 +180,7 @@ def test_an_array_as_a_table_says_what_to_do(tmp_path):
     [
         (
             'list(1:2, NULL, "a")',
-            r"column 'l' holds values of R, each as R's serialization, which is no text\.",
+            r"cannot write column 'l': its values are R's serialization, which is binary\.",
         ),
         ("list(1L, 2L, 3:4)", r"there is no place for values of the type list<item: int32>, in column 'l'\."),
     ],

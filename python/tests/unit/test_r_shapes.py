@@ -352,7 +352,7 @@ def test_values_of_r_in_a_column_are_no_text(tmp_path, values):
     )
     text = f'structure(list(a = 1:2, l = list({inner})), class = "data.frame", row.names = c(NA, -2L))'
     with pytest.raises(
-        EncodeError, match="column 'l' holds values of R, each as R's serialization, which is no text"
+        EncodeError, match="cannot write column 'l': its values are R's serialization, which is binary"
     ):
         tare.convert(rds(tmp_path / "x.rds", text), tmp_path / "x.csv")
 

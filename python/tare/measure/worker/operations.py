@@ -188,9 +188,9 @@ class Ops:
 
     def _may_be_non_finite(self) -> bool:
         """Returns whether the loaded value may have NaN or infinities."""
-        from tare.fidelity.non_finite import has_finite_columns
+        from tare.table_text import is_finite
 
-        return not self._is_finite and not (self.data_kind == "table" and has_finite_columns(self.value))
+        return not self._is_finite and not (self.data_kind == "table" and is_finite(self.value))
 
     def op_probe(self, request: dict[str, Any]) -> dict[str, Any]:
         """Put each probe value through a codec."""
